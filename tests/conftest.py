@@ -1,0 +1,21 @@
+"""Fixtures for all tests."""
+
+import pytest
+
+from tests.backends import Backend, backend
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> Backend:
+    """Every async test runs on both loops, on a virtual clock; one marked `real_clock` on a real one."""
+    return backend(request.param, virtual=request.node.get_closest_marker("real_clock") is None)
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the keys or settings of the machine that it runs on."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in list(__import__("os").environ):
+        if name.startswith("DAGWRIGHT_"):
+            monkeypatch.delenv(name)
