@@ -1,0 +1,32 @@
+"""What a model or tool call belongs to."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The context of one model or tool call. It travels down the whole stack and never changes.
+
+    `scope` names what the call belongs to within the run, such as `plan/1`, `step/<digest>` or `synthesis`.
+    `attempt` counts from 1. `rank` orders waiting requests, larger first; this layer does not ask what it means.
+    `deadline` is a moment of `anyio.current_time()` in seconds, None for none: whoever waits scopes that wait by it.
+    `label` is the name a person knows the scope by, and `iteration` the lap of its loop, from 1: both are shown, never keyed.
+    `key` is the idempotency key of an effect: the same for every attempt at the same call, empty where there is none.
+    """
+
+    run: str = ""
+    scope: str = ""
+    purpose: Purpose = "step"
+    attempt: int = 1
+    rank: float = 0.0
+    deadline: float | None = None
+    label: str = ""
+    iteration: int = 0
+    key: str = ""
+
+
+NO_CALL = Call()
+"""For calls outside any run: scripts, probes, an agent used alone."""

@@ -1,0 +1,145 @@
+"""Neutral values that pass between us and any model: what is said, asked and answered.
+
+No provider's wire form shows here. All are frozen, so a transcript is a record: it is added to, never edited.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from registry.origins import TRUSTED, Origins
+from registry.usage import UNMETERED, Usage
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict of such."""
+
+Schema = Mapping[str, Json]
+"""A JSON Schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A model's wish to run a tool. `arguments` is the JSON text exactly as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemMessage:
+    text: str
+    origins: Origins = TRUSTED
+    role: Literal["system"] = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """`pinned` messages survive every trimming."""
+
+    text: str
+    pinned: bool = False
+    origins: Origins = TRUSTED
+    role: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """`reasoning` is the model's private thinking, kept apart from what it says."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    origins: Origins = TRUSTED
+    role: Literal["assistant"] = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMessage:
+    """The observation of the call `call_id`, directly after the message that asked for it."""
+
+    call_id: str
+    name: str
+    text: str
+    origins: Origins = TRUSTED
+    role: Literal["tool"] = "tool"
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ToolSpec:
+    """How a tool is shown to a model. Made once per tool and compared by identity, so wire forms can be cached."""
+
+    name: str
+    description: str
+    parameters: Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponseFormat:
+    """Ask for JSON only: of this schema where the endpoint can enforce one, any object when `schema` is None."""
+
+    name: str = "reply"
+    schema: Schema | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to a model.
+
+    `tool_choice` is "auto", "none", "required", or the name of the one tool that must be called.
+    `max_tokens` caps the reply in tokens; None leaves it to the endpoint.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: str = "auto"
+    response_format: ResponseFormat | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+Finish = Literal["stop", "tool_calls", "length", "refused", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One model's answer, complete. `finish` is "length" when the model was cut off by a token cap.
+
+    `model` is who answered, as the endpoint says. `waited` is the seconds that the request queued before it was sent.
+    """
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    finish: Finish = "stop"
+    usage: Usage = field(default=UNMETERED)
+    model: str = ""
+    waited: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Some more of the reply's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPiece:
+    """Some more of the model's thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What was streamed so far is void: the reply begins anew."""
+
+    why: str
+
+
+Piece = TextPiece | ReasoningPiece | Reset | Reply
+"""What a stream yields. The last one is the whole Reply; a stream that ends without it was cut."""

@@ -1,0 +1,22 @@
+"""What every model around a model shares: it looks like the one inside."""
+
+from registry.models.model import Abilities, Model
+
+
+class ModelLayer:
+    """Base of the layers between us and the wire. A layer adds `chat` and `stream_chat`."""
+
+    def __init__(self, inner: Model) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._inner.abilities
+
+    @property
+    def context_window(self) -> int | None:
+        return self._inner.context_window

@@ -1,0 +1,117 @@
+"""The one door to tools: code that is not ours is called here, and whatever happens becomes an observation."""
+
+from collections.abc import Iterator, Mapping
+
+import anyio
+
+from registry.calls import Call
+from registry.errors import BadArguments, ToolDenied, ToolError, ToolFailed, ToolTimedOut
+from registry.messages import Json, ToolCall
+from registry.origins import TRUSTED
+from registry.tools.arguments import canonical_name, check_arguments, read_arguments, shortened
+from registry.tools.function import FunctionTool
+from registry.tools.registry import ToolRegistry
+from registry.tools.rendering import rendered
+from registry.tools.tool import Observation, Tool
+
+EMPTY_RESULT = "empty result"
+"""What a model reads when a tool returned nothing."""
+
+
+async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call, *, again_if_empty: int = 1) -> Observation:
+    """Run what a model asked for. Always one observation: errors are observations too, only cancellation passes.
+
+    `again_if_empty` repeats a `pure` or `keyed` call that returned nothing so often.
+    """
+    name = shortened(canonical_name(wanted.name))
+    return await _observed(tools, name, wanted.arguments, wanted.id, call, again_if_empty=again_if_empty)
+
+
+async def call_with(
+    tools: ToolRegistry, name: str, args: Mapping[str, Json], call_id: str, call: Call, *, again_if_empty: int = 1
+) -> Observation:
+    """`call_tool` for arguments that are read already: those of a tool step, or what a hook made of a model's."""
+    return await _observed(tools, name, args, call_id, call, again_if_empty=again_if_empty)
+
+
+async def _observed(
+    tools: ToolRegistry, name: str, arguments: str | Mapping[str, Json], call_id: str, call: Call, *, again_if_empty: int
+) -> Observation:
+    began = anyio.current_time()
+    data, error, origins = None, None, TRUSTED
+    try:
+        tool = tools.get(name)
+        if not tool.traits.trusted:
+            origins = (f"tool:{name}",)
+        args = read_arguments(tool.spec, arguments) if isinstance(arguments, str) else arguments
+        if not isinstance(tool, FunctionTool):  # which checks for itself, by its signature
+            check_arguments(tool.spec, args)
+        text, data = await _answer(tool, args, call, again_if_empty)
+    except Exception as raised:  # noqa: BLE001 (a tool may raise anything; the model reads it)
+        reason = as_tool_error(name, raised)
+        error = type(reason).__name__
+        text = str(reason) or error
+    return Observation(
+        call_id=call_id, name=name, text=text, error=error, data=data, origins=origins, seconds=anyio.current_time() - began
+    )
+
+
+async def _answer(tool: Tool, args: Mapping[str, Json], call: Call, again_if_empty: int) -> tuple[str, Json]:
+    more = again_if_empty if tool.traits.repeatable else 0
+    while True:
+        text, data = rendered(await _persistent(tool, args, call))
+        if text and not text.isspace():
+            return text, data
+        if more == 0:
+            return EMPTY_RESULT, None
+        more -= 1
+
+
+async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> object:
+    """The result, after as many tries as the tool's traits allow."""
+    retries = tool.traits.retries if tool.traits.repeatable else 0
+    while True:
+        try:
+            return await _once(tool, args, call)
+        except (BadArguments, ToolDenied):
+            raise
+        except Exception:
+            if retries == 0:
+                raise
+            retries -= 1
+
+
+async def _once(tool: Tool, args: Mapping[str, Json], call: Call) -> object:
+    limit = tool.traits.timeout
+    if call.deadline is not None:
+        left = max(0.0, call.deadline - anyio.current_time())
+        limit = left if limit is None else min(limit, left)
+    if limit is None:
+        return await tool.run(args, call)
+    if limit > 0:
+        with anyio.move_on_after(limit):
+            return await tool.run(args, call)
+    raise ToolTimedOut(tool.spec.name, limit)
+
+
+def as_tool_error(name: str, raised: Exception) -> ToolError:
+    """The error as the model is to read it. A group is told by what is in it; a traceback is never told."""
+    leaves = list(_leaves(raised))
+    if len(leaves) == 1 and isinstance(leaves[0], ToolError):
+        return leaves[0]
+    return ToolFailed(name, "; ".join(map(_told, leaves)))
+
+
+def _leaves(raised: Exception) -> Iterator[Exception]:
+    if isinstance(raised, ExceptionGroup):
+        for member in raised.exceptions:
+            yield from _leaves(member)
+    else:
+        yield raised
+
+
+def _told(raised: Exception) -> str:
+    try:
+        return f"{type(raised).__name__}: {raised}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 (even saying what happened runs code that is not ours)
+        return type(raised).__name__

@@ -1,0 +1,78 @@
+"""What a tool is: a callable that a model may ask for, and what we must know to run it safely."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from registry.calls import Call
+from registry.messages import Json, ToolSpec
+from registry.origins import TRUSTED, Origins
+
+Effect = Literal["pure", "keyed", "transactional", "unkeyed"]
+"""What running twice would do.
+
+`pure` reads only. `keyed` is safe to repeat with our idempotency key (`Call.key`). `transactional` records our key
+together with its effect. `unkeyed` is everything else: never repeated when its outcome is unknown.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTraits:
+    """How a tool may be run.
+
+    `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often.
+    `concurrent` None follows the effect: pure calls run side by side. `pinned` tools are always shown to the model.
+    `trusted` tools add no origin to what they return. `destinations` names the parameters that say where data goes.
+    """
+
+    effect: Effect = "unkeyed"
+    timeout: float | None = None
+    retries: int = 0
+    concurrent: bool | None = None
+    pinned: bool = False
+    trusted: bool = False
+    destinations: tuple[str, ...] = ()
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether calls may run while others of the batch do."""
+        return self.effect == "pure" if self.concurrent is None else self.concurrent
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether running again does no harm."""
+        return self.effect in ("pure", "keyed")
+
+
+class Tool(Protocol):
+    """A named callable with a JSON Schema for its arguments."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def traits(self) -> ToolTraits: ...
+
+    async def run(self, args: Mapping[str, Json], call: Call) -> object:
+        """The result of one call, any value that can be rendered as text. `args` are already valid.
+
+        May raise anything: the door that calls it (`registry.tools.calling`) turns it into a `ToolError`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What came back from one call, as the model will read it. Exactly one for every call.
+
+    `error` is the kind of error (`UnknownTool`, `BadArguments`, ...) or None. `data` is the JSON value of a structured
+    result, None for plain text. `seconds` is how long the tool ran.
+    """
+
+    call_id: str
+    name: str
+    text: str
+    error: str | None = None
+    data: Json = None
+    origins: Origins = TRUSTED
+    seconds: float = 0.0

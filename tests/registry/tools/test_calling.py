@@ -1,0 +1,334 @@
+"""The door through which tools are called."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from registry.calls import NO_CALL, Call
+from registry.errors import Overloaded, ToolDenied, ToolFailed
+from registry.messages import Json, ToolCall, ToolSpec
+from registry.tools.calling import as_tool_error, call_tool, call_with
+from registry.tools.function import tool
+from registry.tools.registry import ToolRegistry
+from registry.tools.tool import Effect, Observation, ToolTraits
+
+pytestmark = pytest.mark.anyio
+
+
+def wanted(name: str, arguments: str = "{}") -> ToolCall:
+    return ToolCall(id="c1", name=name, arguments=arguments)
+
+
+@tool(effect="pure")
+async def echo(text: str) -> str:
+    return text
+
+
+@tool(trusted=True)
+async def numbers() -> list[int]:
+    return [1, 2]
+
+
+FOREIGN = ToolSpec(
+    name="foreign", description="", parameters={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+)
+
+
+class ForeignTool:
+    """A tool with a JSON Schema and no signature, as a server would offer it. It returns or raises one result after another."""
+
+    def __init__(self, *results: object, **traits: Any) -> None:
+        self.spec, self.traits = FOREIGN, ToolTraits(**traits)
+        self._results = results
+        self.calls: list[Mapping[str, Json]] = []
+
+    async def run(self, args: Mapping[str, Json], call: Call) -> object:
+        self.calls.append(args)
+        await anyio.lowlevel.checkpoint()
+        result = self._results[len(self.calls) - 1]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+async def called(foreign: ForeignTool, arguments: str = '{"n": 1}', call: Call = NO_CALL, **options: int) -> Observation:
+    return await call_tool(ToolRegistry([foreign]), wanted("foreign", arguments), call, **options)
+
+
+async def test_text() -> None:
+    """A result of text is the observation, marked with the tool that it came from."""
+    seen = await call_tool(ToolRegistry([echo]), wanted("functions.echo", '{"text": "hi"}'), NO_CALL)
+
+    assert seen == Observation(call_id="c1", name="echo", text="hi", origins=("tool:echo",), seconds=seen.seconds)
+
+
+async def test_trusted_data() -> None:
+    """A trusted tool adds no origin; structured results are text and data."""
+    seen = await call_with(ToolRegistry([numbers]), "numbers", {}, "c2", NO_CALL)
+
+    assert seen == Observation(call_id="c2", name="numbers", text="[1,2]", data=[1, 2], seconds=seen.seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error", "text"),
+    [
+        pytest.param("ecko", "{}", "UnknownTool", "no tool named 'ecko'; did you mean 'echo'? there are: echo", id="unknown"),
+        pytest.param(
+            "ecko", "null", "UnknownTool", "no tool named 'ecko'; did you mean 'echo'? there are: echo", id="unknown first"
+        ),
+        pytest.param(
+            "echo",
+            "null",
+            "BadArguments",
+            "wrong arguments for 'echo': they must be a JSON object, but are null: null",
+            id="null",
+        ),
+        pytest.param("echo", "", "BadArguments", "wrong arguments for 'echo': text is required, but missing", id="missing"),
+        pytest.param(
+            "echo",
+            '{"text": 1}',
+            "BadArguments",
+            "wrong arguments for 'echo': text: Input should be a valid string, got 1",
+            id="wrong",
+        ),
+    ],
+)
+async def test_calls_that_never_run(name: str, arguments: str, error: str, text: str) -> None:
+    """An unknown tool and bad arguments are observations that say what to do better."""
+    seen = await call_tool(ToolRegistry([echo]), wanted(name, arguments), NO_CALL)
+
+    assert (error, text, "c1") == (seen.error, seen.text, seen.call_id)
+
+
+async def test_foreign_tools_are_checked_by_their_schema() -> None:
+    """A tool without a signature never sees arguments that its schema forbids."""
+    foreign = ForeignTool()
+
+    seen = await called(foreign, '{"n": "1"}')
+
+    assert (seen.error, seen.text) == ("BadArguments", "wrong arguments for 'foreign': n: '1' is not of type 'integer'")
+    assert foreign.calls == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "error", "text"),
+    [
+        pytest.param(KeyError("x"), "ToolFailed", "'foreign' failed: KeyError: 'x'", id="exception"),
+        pytest.param(ValueError(), "ToolFailed", "'foreign' failed: ValueError", id="without words"),
+        pytest.param(
+            ToolFailed("foreign", "no such page"), "ToolFailed", "'foreign' failed: no such page", id="its own sentence"
+        ),
+        pytest.param(ToolDenied("foreign", "read only"), "ToolDenied", "'foreign' may not be called so: read only", id="denied"),
+        pytest.param(
+            Overloaded("m", "busy"),
+            "ToolFailed",
+            "'foreign' failed: Overloaded: m is overloaded: busy",
+            id="a model's error within",
+        ),
+        pytest.param(
+            ExceptionGroup("g", [KeyError("x"), ExceptionGroup("h", [ValueError("y")])]),
+            "ToolFailed",
+            "'foreign' failed: KeyError: 'x'; ValueError: y",
+            id="group",
+        ),
+        pytest.param(
+            ExceptionGroup("g", [ToolDenied("foreign", "read only")]),
+            "ToolDenied",
+            "'foreign' may not be called so: read only",
+            id="a tool error alone in a group",
+        ),
+    ],
+)
+async def test_what_tools_raise_becomes_an_observation(raised: Exception, error: str, text: str) -> None:
+    """The model reads the kind of error and its sentence, never a traceback, and where it came from is kept."""
+    seen = await called(ForeignTool(raised))
+
+    assert (error, text, ("tool:foreign",)) == (seen.error, seen.text, seen.origins)
+
+
+def test_an_error_that_cant_be_told() -> None:
+    """An exception that fails even to say what it is is told by its kind."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert str(as_tool_error("t", Mute())) == "'t' failed: Mute"
+
+
+@pytest.mark.parametrize(
+    ("effect", "retries", "runs", "error"),
+    [
+        pytest.param("pure", 2, 3, None, id="pure"),
+        pytest.param("keyed", 1, 2, "ToolFailed", id="too few"),
+        pytest.param("unkeyed", 2, 1, "ToolFailed", id="unkeyed"),
+        pytest.param("transactional", 2, 1, "ToolFailed", id="transactional"),
+    ],
+)
+async def test_retries(effect: Effect, retries: int, runs: int, error: str | None) -> None:
+    """Only what may be repeated is repeated, and only as often as its traits say."""
+    foreign = ForeignTool(OSError(), OSError(), "at last", effect=effect, retries=retries)
+
+    seen = await called(foreign)
+
+    assert (runs, error) == (len(foreign.calls), seen.error)
+
+
+async def test_a_denial_is_not_retried() -> None:
+    """What a policy forbids it will forbid again."""
+    foreign = ForeignTool(ToolDenied("foreign", "no"), effect="pure", retries=3)
+
+    assert (await called(foreign)).error == "ToolDenied"
+    assert len(foreign.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("effect", "again", "results", "runs", "text"),
+    [
+        pytest.param("pure", 1, ["", "found"], 2, "found", id="the second time"),
+        pytest.param("keyed", 1, [None, " \n", "late"], 2, "empty result", id="never"),
+        pytest.param("pure", 2, [None, None, "late"], 3, "late", id="twice"),
+        pytest.param("pure", 0, ["", "found"], 1, "empty result", id="off"),
+        pytest.param("unkeyed", 1, ["", "found"], 1, "empty result", id="unkeyed"),
+        pytest.param("pure", 1, [[], "found"], 1, "[]", id="an empty list is an answer"),
+    ],
+)
+async def test_empty_results(effect: Effect, again: int, results: list[object], runs: int, text: str) -> None:
+    """An empty result of a repeatable tool is asked for again, and never shown as nothing."""
+    foreign = ForeignTool(*results, effect=effect)
+
+    seen = await called(foreign, again_if_empty=again)
+
+    assert (runs, text, None) == (len(foreign.calls), seen.text, seen.error)
+
+
+def sleeper(seconds: float, **traits: Any) -> ToolRegistry:
+    @tool(**traits)
+    async def sleep() -> str:
+        await anyio.sleep(seconds)
+        return "awake"
+
+    return ToolRegistry([sleep])
+
+
+@pytest.mark.parametrize(
+    ("limit", "deadline", "seconds", "text"),
+    [
+        pytest.param(None, None, 100, "awake", id="no limit"),
+        pytest.param(200, 150, 100, "awake", id="in time"),
+        pytest.param(5, None, 5, "'sleep' did not answer within 5 s", id="timeout"),
+        pytest.param(None, 7, 7, "'sleep' did not answer within 7 s", id="deadline"),
+        pytest.param(9, 7, 7, "'sleep' did not answer within 7 s", id="the nearer one"),
+        pytest.param(None, -1, 0, "'sleep' did not answer within 0 s", id="too late to begin"),
+    ],
+)
+async def test_time_limits(limit: float | None, deadline: float | None, seconds: float, text: str) -> None:
+    """The tool's timeout and the call's deadline end the wait, whichever is nearer."""
+    call = Call(deadline=None if deadline is None else anyio.current_time() + deadline)
+
+    seen = await call_tool(sleeper(100, timeout=limit), wanted("sleep"), call)
+
+    assert text[:30] == seen.text[:30]
+    assert seconds == pytest.approx(seen.seconds, abs=0.5)
+    assert seen.error == (None if text == "awake" else "ToolTimedOut")
+
+
+async def test_nothing_starts_past_the_deadline() -> None:
+    """A call whose time is over does not even begin, for it might end without ever waiting."""
+    foreign = ForeignTool("done")
+
+    seen = await called(foreign, call=Call(deadline=anyio.current_time()))
+
+    assert (seen.error, foreign.calls) == ("ToolTimedOut", [])
+
+
+async def test_each_try_has_its_own_timeout() -> None:
+    """A pure call that timed out is tried again for as long, but never past the deadline."""
+    tools = sleeper(100, effect="pure", timeout=5, retries=9)
+
+    seen = await call_tool(tools, wanted("sleep"), Call(deadline=anyio.current_time() + 12))
+
+    assert seen.error == "ToolTimedOut"
+    assert seen.seconds == pytest.approx(12, abs=0.5)
+
+
+async def test_cancellation_passes() -> None:
+    """A cancelled call makes no observation."""
+    seen: list[Observation] = []
+    with anyio.move_on_after(1) as scope:
+        seen.append(await call_tool(sleeper(100, effect="pure", retries=3), wanted("sleep"), NO_CALL))
+
+    assert scope.cancelled_caught
+    assert seen == []
+
+
+async def test_a_timeout_of_the_tools_own_is_its_failure() -> None:
+    """A tool that gives up by itself has failed; it did not overrun its limit here."""
+    seen = await called(ForeignTool(TimeoutError(), timeout=5))
+
+    assert (seen.error, seen.text) == ("ToolFailed", "'foreign' failed: TimeoutError")
+
+
+async def test_many_calls_side_by_side() -> None:
+    """A thousand calls at once keep their results apart, and a failing one harms none."""
+
+    @tool(effect="pure", timeout=50)
+    async def half(number: int) -> int:
+        await anyio.sleep(number % 7)
+        if number % 10 == 3:
+            raise ValueError(number)
+        return number * 2
+
+    tools = ToolRegistry([half])
+    seen: dict[int, Observation] = {}
+
+    async def one(number: int) -> None:
+        seen[number] = await call_with(tools, "half", {"number": number}, str(number), NO_CALL)
+
+    async with anyio.create_task_group() as group:
+        for number in range(1_000):
+            group.start_soon(one, number)
+
+    assert len(seen) == 1_000
+    for number, observation in seen.items():
+        expected = (str(number), "ToolFailed", None) if number % 10 == 3 else (str(number), None, number * 2)
+        assert expected == (observation.call_id, observation.error, observation.data)
+
+
+@pytest.mark.real_clock
+async def test_threads_and_stop_iteration() -> None:
+    """A sync tool that runs an iterator dry fails like any other, in its thread."""
+
+    @tool
+    def first() -> int:
+        return next(iter(()))
+
+    with anyio.fail_after(5):
+        seen = await call_tool(ToolRegistry([first]), wanted("first"), NO_CALL)
+
+    assert seen.error == "ToolFailed"
+    assert "StopIteration" in seen.text
+
+
+@pytest.mark.real_clock
+async def test_many_threads_side_by_side() -> None:
+    """Blocking tools run side by side in threads, and each call gets its own result."""
+
+    @tool
+    def square(number: int) -> int:
+        return number**2
+
+    tools = ToolRegistry([square])
+    seen: dict[int, Json] = {}
+
+    async def one(number: int) -> None:
+        seen[number] = (await call_with(tools, "square", {"number": number}, "c", NO_CALL)).data
+
+    async with anyio.create_task_group() as group:
+        for number in range(100):
+            group.start_soon(one, number)
+
+    assert {number: number**2 for number in range(100)} == seen
