@@ -1,0 +1,54 @@
+"""How an agent speaks to its model, and what it reads in a reply."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from registry.messages import Message, Reply, Request, ToolCall, ToolSpec
+from registry.tools.tool import Observation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclude:
+    """The model gives its final answer."""
+
+    text: str
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """The model asks for tools. `said` is the assistant message that asks, as the transcript keeps it."""
+
+    calls: tuple[ToolCall, ...]
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbled:
+    """The reply is not in the dialect; `why` is for the model to read."""
+
+    why: str
+
+
+Reading = Conclude | Act | Garbled
+
+
+class Dialect(Protocol):
+    def instructions(self, specs: Sequence[ToolSpec]) -> str:
+        """What the system prompt must add, empty for nothing."""
+        ...
+
+    def request(self, messages: tuple[Message, ...], specs: tuple[ToolSpec, ...], *, may_act: bool = True) -> Request:
+        """The next question. With `may_act` False the model can only answer."""
+        ...
+
+    def read(self, reply: Reply) -> Reading: ...
+
+    def said(self, reply: Reply) -> Message:
+        """The reply as the transcript keeps it."""
+        ...
+
+    def observed(self, observations: Sequence[Observation]) -> tuple[Message, ...]:
+        """What came back, in call order, as the model will read it."""
+        ...

@@ -1,0 +1,204 @@
+"""Facts: what happened in a run, once and for all. They are journalled, and fold into `RunState`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from planner import Diagnostic, Plan
+from planner.results import StepResult, Verdict
+from registry.calls import Purpose
+from registry.messages import Json, Reply
+from registry.tools.tool import Effect, Observation
+from registry.usage import Usage
+
+RunOutcome = Literal["achieved", "missing", "failed", "suspended", "cancelled"]
+Phase = Literal["planning", "executing", "analyzing", "replanning", "synthesis", "selecting_tools"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """A goal, or a submitted plan, was accepted. `today` is the date that every prompt of this run shows (ISO 8601)."""
+
+    goal: str
+    plan: Plan | None
+    inputs: Mapping[str, Json]
+    today: str
+    schema: int = 1
+    kind: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseBegan:
+    phase: Phase
+    total_tools: int = 0
+    kind: Literal["phase_began"] = "phase_began"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanReady:
+    """The plan of this round, from 1. The diff names step ids and is empty in the first round."""
+
+    plan: Plan
+    round: int = 1
+    diagnostics: tuple[Diagnostic, ...] = ()
+    diff: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    usage: Usage = Usage()
+    kind: Literal["plan_ready"] = "plan_ready"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted:
+    """`model` is empty for a step that uses none. `attempt` counts from 1."""
+
+    step: str
+    step_kind: str
+    scope: str
+    attempt: int = 1
+    task: str = ""
+    model: str = ""
+    kind: Literal["step_started"] = "step_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplied:
+    """A model call ended well. On resume the reply is given out again under the same key."""
+
+    key: str
+    scope: str
+    purpose: Purpose
+    step: str
+    iteration: int
+    reply: Reply
+    seconds: float
+    kind: Literal["model_replied"] = "model_replied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed:
+    """A model call failed for good, retries included. Not a result: on resume it is tried again."""
+
+    key: str
+    scope: str
+    purpose: Purpose
+    step: str
+    iteration: int
+    error: str
+    message: str
+    usage: Usage
+    kind: Literal["model_failed"] = "model_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted:
+    """The intent to run a tool, written before anything runs. `arguments` is JSON text."""
+
+    key: str
+    scope: str
+    step: str
+    iteration: int
+    call_id: str
+    tool: str
+    arguments: str
+    effect: Effect
+    kind: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded:
+    key: str
+    scope: str
+    step: str
+    iteration: int
+    observation: Observation
+    kind: Literal["tool_ended"] = "tool_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEnded:
+    """The one way a step ends, whatever its end: succeeded, failed or skipped."""
+
+    scope: str
+    result: StepResult
+    attempt: int = 1
+    kind: Literal["step_ended"] = "step_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptReceived:
+    text: str
+    kind: Literal["interrupt_received"] = "interrupt_received"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictReached:
+    verdict: Verdict
+    round: int
+    usage: Usage = Usage()
+    kind: Literal["verdict_reached"] = "verdict_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerWritten:
+    """The answer, whole. `by` says who wrote it: a model's name, `step:<id>`, or `fallback` when no model could."""
+
+    text: str
+    by: str
+    usage: Usage = Usage()
+    kind: Literal["answer_written"] = "answer_written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a run came to. `step_seconds` is the sum over its steps, so `step_seconds - wall_seconds` is what
+    running side by side won. `overlapped` names the steps that ran while another did. `reused` counts steps and calls that a
+    resumed or revised run did not have to pay for again. `iterations` sums the laps of all steps' loops."""
+
+    wall_seconds: float
+    step_seconds: float
+    usage: Usage
+    tool_calls: int
+    steps: int
+    succeeded: int
+    failed: int
+    skipped: int
+    reused: int
+    overlapped: tuple[str, ...]
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """The one way a run ends for good. `error` is the sentence of what ended it, empty where it ended well. `answer` is the
+    whole answer, empty where there is none."""
+
+    outcome: RunOutcome
+    summary: Summary
+    error: str = ""
+    answer: str = ""
+    kind: Literal["run_ended"] = "run_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInterrupted:
+    """The process stopped working on the run; it can be resumed."""
+
+    why: str
+    kind: Literal["run_interrupted"] = "run_interrupted"
+
+
+Fact = (
+    RunStarted
+    | PhaseBegan
+    | PlanReady
+    | StepStarted
+    | ModelReplied
+    | ModelFailed
+    | ToolStarted
+    | ToolEnded
+    | StepEnded
+    | InterruptReceived
+    | VerdictReached
+    | AnswerWritten
+    | RunEnded
+    | RunInterrupted
+)

@@ -1,0 +1,155 @@
+"""Models and tools as a run sees them: every call has a key, is written down, and is never paid for twice."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import anyio
+
+from orchestrator.errors import StepTimedOut
+from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
+from orchestrator.keys import request_digest, tool_digest
+from orchestrator.ledger import Ledger
+from orchestrator.waiting import Waiting
+from registry.calls import Call
+from registry.errors import ModelError
+from registry.messages import Piece, Reply, Request, TextPiece, ToolCall
+from registry.models.layer import ModelLayer
+from registry.models.model import Model
+from registry.tools.calling import call_tool
+from registry.tools.registry import ToolRegistry
+from registry.tools.tool import Effect, Observation
+
+
+class JournalledModel(ModelLayer):
+    """A model whose finished calls are given out again under their key. The outermost layer of the stack."""
+
+    def __init__(self, inner: Model, ledger: Ledger) -> None:
+        super().__init__(inner)
+        self._ledger = ledger
+
+    async def chat(self, request: Request, call: Call) -> Reply:
+        key, known = self._find(request, call)
+        if known is not None:
+            return known
+        began = anyio.current_time()
+        try:
+            reply = await _in_time(self._inner, request, call)
+        except ModelError as error:
+            await self._failed(key, call, error)
+            raise
+        await self._replied(key, call, reply, began)
+        return reply
+
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
+        key, known = self._find(request, call)
+        if known is not None:
+            yield TextPiece(known.text)
+            yield known
+            return
+        began = anyio.current_time()
+        try:
+            async with aclosing(self._inner.stream_chat(request, call)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Reply):
+                        await self._replied(key, call, piece, began)
+                    yield piece
+        except ModelError as error:
+            await self._failed(key, call, error)
+            raise
+
+    def _find(self, request: Request, call: Call) -> tuple[str, Reply | None]:
+        key = self._ledger.key(call, call.purpose, request_digest(request))
+        known = self._ledger.state.replies.get(key)
+        self._ledger.reused += known is not None
+        return key, known
+
+    async def _replied(self, key: str, call: Call, reply: Reply, began: float) -> None:
+        await self._ledger.record(
+            ModelReplied(
+                key=key,
+                scope=call.scope,
+                purpose=call.purpose,
+                step=call.label,
+                iteration=call.iteration,
+                reply=reply,
+                seconds=anyio.current_time() - began - reply.waited,
+            )
+        )
+
+    async def _failed(self, key: str, call: Call, error: ModelError) -> None:
+        await self._ledger.record(
+            ModelFailed(
+                key=key,
+                scope=call.scope,
+                purpose=call.purpose,
+                step=call.label,
+                iteration=call.iteration,
+                error=type(error).__name__,
+                message=str(error),
+                usage=error.usage,
+            )
+        )
+
+
+async def _in_time(model: Model, request: Request, call: Call) -> Reply:
+    """One reply before the call's deadline. The doors scope their own waits; this covers models that have no door."""
+    if call.deadline is None:
+        return await model.chat(request, call)
+    left = call.deadline - anyio.current_time()
+    with anyio.move_on_after(left):
+        return await model.chat(request, call)
+    raise StepTimedOut(left)
+
+
+class JournalledTools:
+    """The tools of one scope. The intent is written before anything runs, and the outcome after it."""
+
+    def __init__(self, tools: ToolRegistry, ledger: Ledger) -> None:
+        self.tools, self._ledger = tools, ledger
+
+    def key(self, wanted: ToolCall, call: Call) -> str:
+        """Allots the call's key. To be asked in call order, before any call of a batch starts."""
+        # A pure call may well be made anew by the next attempt; an effect must not happen twice because of it.
+        effectful = self._effect(wanted.name) != "pure"
+        return self._ledger.key(call, "tool", tool_digest(wanted), across_attempts=effectful)
+
+    def recall(self, call: Call) -> Observation | None:
+        """The outcome that was written down under `call.key` in an earlier life of the run, or None."""
+        known = self._ledger.state.observations.get(call.key)
+        self._ledger.reused += known is not None
+        return known
+
+    async def observe(self, wanted: ToolCall, call: Call) -> Observation | Waiting:
+        """A new outcome for the call under `call.key`. What was begun before runs again only where that does no harm."""
+        effect = self._effect(wanted.name)
+        if call.key not in self._ledger.state.intents:
+            await self._ledger.record(_intent(wanted, call, effect))
+        elif effect not in ("pure", "keyed"):
+            what = f"{wanted.name} was begun with {wanted.arguments}, and nobody knows whether it happened"
+            return Waiting(step=call.label, key=call.key, what=what)
+        observation = await call_tool(self.tools, wanted, call)
+        await self.observed(observation, call)
+        return observation
+
+    async def observed(self, observation: Observation, call: Call) -> None:
+        """Write down an outcome, also of a call that was refused before it could run."""
+        await self._ledger.record(
+            ToolEnded(key=call.key, scope=call.scope, step=call.label, iteration=call.iteration, observation=observation)
+        )
+
+    def _effect(self, name: str) -> Effect:
+        # What there is no tool for can't run, so there is nothing to repeat.
+        return self.tools.get(name).traits.effect if name in self.tools else "pure"
+
+
+def _intent(wanted: ToolCall, call: Call, effect: Effect) -> ToolStarted:
+    return ToolStarted(
+        key=call.key,
+        scope=call.scope,
+        step=call.label,
+        iteration=call.iteration,
+        call_id=wanted.id,
+        tool=wanted.name,
+        arguments=wanted.arguments,
+        effect=effect,
+    )

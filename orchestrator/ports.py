@@ -1,0 +1,27 @@
+"""How the engine reaches the world: everything that two equal runs could see differently comes in through here.
+
+Monotonic time and waiting are anyio's; the test suite and a simulator make those virtual.
+"""
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """`now` is the wall clock, `new_id` makes run ids, `jitter` a number in [0, 1) that spreads retries."""
+
+    now: Callable[[], datetime] = _now
+    new_id: Callable[[], str] = _new_id
+    jitter: Callable[[], float] = random.random

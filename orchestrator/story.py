@@ -1,0 +1,242 @@
+"""How a goal becomes an answer: plan, walk, judge, perhaps revise, write.
+
+Every part is written down when it is done, and taken from the ledger when it was done before: a resumed run tells the same story.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import anyio
+
+from orchestrator.errors import UnknownRun
+from orchestrator.events.facts import (
+    AnswerWritten,
+    Phase,
+    PhaseBegan,
+    PlanReady,
+    RunEnded,
+    RunOutcome,
+    RunStarted,
+    VerdictReached,
+)
+from orchestrator.executor import DAGExecutor, Suspended
+from orchestrator.hooks import Hook
+from orchestrator.interrupts import InterruptQueue
+from orchestrator.journalled import JournalledModel
+from orchestrator.ledger import Ledger
+from orchestrator.limits import Limits
+from orchestrator.run import Answer
+from orchestrator.state import RunState
+from orchestrator.summary import summarised
+from orchestrator.synthesis import Synthesis
+from orchestrator.waiting import Waiting
+from planner import DAGPlanner, Known, Plan, PlanAnalyzer, PlanError, check
+from planner.analyzer import structural_verdict
+from planner.diff import plan_diff
+from planner.results import Achieved, Results, Verdict
+from registry.calls import Call
+from registry.messages import Json
+from registry.models.registry import ModelRegistry
+from registry.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """What was asked for: a goal, or a plan with its inputs, on a day."""
+
+    goal: str
+    plan: Plan | None
+    inputs: Mapping[str, Json]
+    today: str
+
+    @classmethod
+    def of(cls, goal: str | Plan, inputs: Mapping[str, Json], *, today: str) -> Self:
+        if isinstance(goal, Plan):
+            return cls(goal=goal.goal, plan=goal, inputs=inputs, today=today)
+        return cls(goal=goal, plan=None, inputs=inputs, today=today)
+
+    @classmethod
+    def again(cls, state: RunState, run_id: str) -> Self:
+        """What a run of the journal was asked for. Raises `UnknownRun` when not even that was written down."""
+        if state.started is None:
+            raise UnknownRun(run_id)
+        return cls(goal=state.started.goal, plan=state.started.plan, inputs=state.started.inputs, today=state.started.today)
+
+
+class Story:
+    """One run's way from goal to answer."""
+
+    def __init__(
+        self,
+        accepted: Accepted,
+        ledger: Ledger,
+        *,
+        models: ModelRegistry,
+        tools: ToolRegistry,
+        hooks: Hook,
+        limits: Limits,
+        interrupts: InterruptQueue,
+    ) -> None:
+        self._accepted, self._ledger = accepted, ledger
+        self._models, self._tools, self._hooks, self._limits = models, tools, hooks, limits
+        self._executor = DAGExecutor(models, tools, ledger=ledger, hooks=hooks, limits=limits, interrupts=interrupts)
+        self._phases = list(ledger.state.phases)
+        self._began = anyio.current_time()
+
+    async def tell(self) -> Answer:
+        """The whole story. Raises what left it without an answer."""
+        await self._start()
+        plan, round_, attempts = await self._plan(), 1, Counter[str]()
+        while True:
+            await self._phase("executing")
+            walked = await self._executor.walk(plan, inputs=self._accepted.inputs, attempts=attempts)
+            if isinstance(walked, Suspended):
+                return self._answer(plan, walked.results, outcome="suspended", waiting=walked.waiting)
+            verdict = await self._judge(plan, walked.results, round_)
+            if isinstance(verdict, Achieved) or round_ >= self._rounds:
+                break
+            revised = await self._revise(plan, walked.results, verdict, round_ + 1)
+            if revised is None:
+                break
+            attempts.update({digest: 1 + (digest not in attempts) for digest in walked.unfinished})
+            plan, round_ = revised, round_ + 1
+        written = await self._write(plan, walked.results, verdict)
+        return await self._end(plan, walked.results, verdict, written)
+
+    @property
+    def _rounds(self) -> int:
+        """How many plans there may be. A submitted plan is its submitter's, and revised only where they ask for it."""
+        return self._limits.rounds if self._accepted.plan is None else self._limits.submitted_rounds
+
+    async def _start(self) -> None:
+        accepted = self._accepted
+        if self._ledger.state.started is None:
+            await self._ledger.record(
+                RunStarted(goal=accepted.goal, plan=accepted.plan, inputs=accepted.inputs, today=accepted.today)
+            )
+
+    async def _phase(self, phase: Phase) -> None:
+        if self._phases:  # told in an earlier life of the run
+            self._phases.pop(0)
+        else:
+            await self._ledger.record(PhaseBegan(phase=phase))
+
+    async def _plan(self) -> Plan:
+        """The first plan: the submitted one, or one that the planner makes."""
+        if self._accepted.plan is None:
+            await self._phase("planning")
+        if self._ledger.state.rounds:
+            return self._ledger.state.rounds[0].plan
+        if self._accepted.plan is not None:
+            return await self._ready(self._accepted.plan)
+        planned = await self._planner().plan(
+            self._accepted.goal,
+            today=self._accepted.today,
+            tools=self._tools.specs,
+            hints=self._models.hints,
+            call=self._call("plan", 1),
+        )
+        return await self._ready(planned.plan, PlanReady(plan=planned.plan, diagnostics=planned.diagnostics, usage=planned.usage))
+
+    async def _revise(self, plan: Plan, results: Results, verdict: Verdict, round_: int) -> Plan | None:
+        """The next plan, or None when the planner has none. What it shares with the one before is not done again."""
+        await self._phase("replanning")
+        if len(self._ledger.state.rounds) >= round_:
+            return self._ledger.state.rounds[round_ - 1].plan
+        try:
+            planned = await self._planner().revise(
+                plan,
+                results,
+                verdict,
+                today=self._accepted.today,
+                tools=self._tools.specs,
+                hints=self._models.hints,
+                call=self._call("plan", round_),
+            )
+        except PlanError:  # the calls are written down; the answer is made from what there is, and says what is missing
+            return None
+        ready = PlanReady(
+            plan=planned.plan,
+            round=round_,
+            diagnostics=planned.diagnostics,
+            diff=plan_diff(plan, planned.plan),
+            usage=planned.usage,
+        )
+        return await self._ready(planned.plan, ready)
+
+    async def _ready(self, plan: Plan, ready: PlanReady | None = None) -> Plan:
+        """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
+        plan = await self._hooks.on_plan(plan)
+        tools, hints = frozenset(self._tools.names), frozenset(self._models.hints)
+        found = check(plan, Known(tools=tools, hints=hints, inputs=self._accepted.inputs))
+        if any(each.severity == "error" for each in found):
+            raise PlanError(found)
+        ready = ready or PlanReady(plan=plan)
+        await self._ledger.record(replace(ready, plan=plan, diagnostics=(*ready.diagnostics, *found)))
+        return plan
+
+    async def _judge(self, plan: Plan, results: Results, round_: int) -> Verdict:
+        """Whether the goal is met. For a submitted plan that may not be revised, its steps alone decide."""
+        known = self._ledger.state.verdicts
+        ask = self._accepted.plan is None or self._rounds > 1
+        if ask:
+            await self._phase("analyzing")
+        if len(known) >= round_:
+            return known[round_ - 1].verdict
+        if ask:
+            model = JournalledModel(self._models.model("planning"), self._ledger)
+            judged = await PlanAnalyzer(model).judge(plan.goal, plan, results, self._call("verdict", round_))
+            reached = VerdictReached(verdict=judged.verdict, round=round_, usage=judged.usage)
+        else:
+            reached = VerdictReached(verdict=structural_verdict(plan, results), round=round_)
+        await self._ledger.record(reached)
+        return reached.verdict
+
+    async def _write(self, plan: Plan, results: Results, verdict: Verdict) -> AnswerWritten:
+        await self._phase("synthesis")
+        known = self._ledger.state.answer
+        if known is not None:
+            return known
+        written = await Synthesis(self._models.model("synthesis"), self._ledger, self._limits).write(plan, results, verdict)
+        await self._ledger.record(written)
+        return written
+
+    async def _end(self, plan: Plan, results: Results, verdict: Verdict, written: AnswerWritten) -> Answer:
+        outcome: RunOutcome = "achieved" if isinstance(verdict, Achieved) else "missing"
+        answer = self._answer(plan, results, outcome=outcome, output=written.text, verdict=verdict)
+        ended = self._ledger.state.ended
+        if ended is None or ended.outcome == "failed":  # a failed run may be resumed, and then end better
+            await self._ledger.record(RunEnded(outcome=outcome, summary=answer.summary))
+        return answer
+
+    def _answer(
+        self,
+        plan: Plan,
+        results: Results,
+        *,
+        outcome: RunOutcome,
+        output: str = "",
+        verdict: Verdict | None = None,
+        waiting: tuple[Waiting, ...] = (),
+    ) -> Answer:
+        seconds = anyio.current_time() - self._began
+        summary = summarised(self._ledger.facts, wall_seconds=seconds, reused=self._ledger.reused)
+        return Answer(
+            run_id=self._ledger.run,
+            outcome=outcome,
+            output=output,
+            plan=plan,
+            steps=results,
+            usage=summary.usage,
+            summary=summary,
+            verdict=verdict,
+            waiting=waiting,
+        )
+
+    def _planner(self) -> DAGPlanner:
+        return DAGPlanner(JournalledModel(self._models.model("planning"), self._ledger))
+
+    def _call(self, purpose: Literal["plan", "verdict"], round_: int) -> Call:
+        return Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose)

@@ -1,0 +1,244 @@
+"""Walking a plan: what runs when, what a failure does, and what an agent is given."""
+
+import anyio
+import pytest
+
+from orchestrator.executor import DAGExecutor, Settled, Suspended
+from orchestrator.hooks import CompositeHook, Hook
+from orchestrator.ledger import private_ledger
+from orchestrator.limits import Limits
+from planner import AnyStep, Plan, Step, ToolStep
+from planner.results import Failed, Results, Skipped, Succeeded
+from registry.errors import Unreachable
+from registry.messages import Request
+from registry.models.registry import ModelRegistry
+from registry.testing import Delay, FaultyModel, ScriptedModel, asks
+from registry.tools.function import tool
+
+pytestmark = pytest.mark.anyio
+
+
+def echo(request: Request) -> str:
+    """A model that answers with the task it was given."""
+    text = request.messages[-1].text
+    return text.split("Your task: ", 1)[1].split("\n", 1)[0]
+
+
+@tool(effect="pure")
+async def shout(text: str) -> str:
+    """Say it louder."""
+    return text.upper()
+
+
+@tool(effect="pure")
+async def doze(seconds: float) -> str:
+    """Wait a while."""
+    await anyio.sleep(seconds)
+    return f"slept {seconds}"
+
+
+async def walk(executor: DAGExecutor, *steps: AnyStep) -> Results:
+    walked = await executor.walk(Plan(goal="test", steps=steps))
+    assert isinstance(walked, Settled)
+    return walked.results
+
+
+async def test_independent_steps_run_side_by_side() -> None:
+    """Ten steps that each take a second take a second together, and ten in a chain take ten."""
+    began = anyio.current_time()
+    await walk(DAGExecutor(ScriptedModel([]), [doze]), *(ToolStep(id=f"s{i}", tool="doze", args={"seconds": 1}) for i in range(10)))
+    side_by_side = anyio.current_time() - began
+    chain = [ToolStep(id=f"s{i}", tool="doze", args={"seconds": 1}, depends_on=[f"s{i - 1}"] if i else []) for i in range(10)]
+    await walk(DAGExecutor(ScriptedModel([]), [doze]), *chain)
+
+    assert side_by_side < 1.5
+    assert 10 <= anyio.current_time() - began - side_by_side < 10.5
+
+
+async def test_no_step_waits_for_a_stranger() -> None:
+    """The dependent of a quick step starts while a slow one still runs."""
+    ledger = await private_ledger()
+    steps = [
+        ToolStep(id="slow", tool="doze", args={"seconds": 60}),
+        ToolStep(id="quick", tool="doze", args={"seconds": 1}),
+        ToolStep(id="after", tool="doze", args={"seconds": 1}, depends_on="quick"),
+    ]
+    await walk(DAGExecutor(ScriptedModel([]), [doze], ledger=ledger), *steps)
+
+    ended = [recorded.event.result.step for recorded in ledger.facts if recorded.event.kind == "step_ended"]
+    assert ["quick", "after", "slow"] == ended
+
+
+async def test_each_step_gets_the_model_of_its_hint() -> None:
+    """A fresh agent runs on the model of the step's `model_hint`, and on `general` without one."""
+    models = ModelRegistry({"general": ScriptedModel(echo, name="big"), "fast": ScriptedModel(echo, name="small")})
+    results = await walk(DAGExecutor(models), Step(id="a", task="one", model_hint="fast"), Step(id="b", task="two"))
+
+    assert {"a": "small", "b": "big"} == {step: result.model for step, result in results.items()}  # type: ignore[union-attr]
+
+
+async def test_a_step_sees_what_its_dependencies_found() -> None:
+    """The agent reads goal, task and the outputs of its dependencies, and nothing of other steps."""
+    model = ScriptedModel(echo)
+    await walk(
+        DAGExecutor(model),
+        Step(id="one", task="alpha"),
+        Step(id="two", task="beta"),
+        Step(id="end", task="gamma", depends_on="one"),
+    )
+    asked = model.requests[-1].messages[-1].text
+
+    assert "test" in asked
+    assert "gamma" in asked
+    assert "Result of one:\nalpha" in asked
+    assert "beta" not in asked
+
+
+async def test_what_a_task_quotes_is_not_said_twice() -> None:
+    """A dependency that the task refers to stands where the task puts it."""
+    model = ScriptedModel(lambda request: "a long finding" if "find" in request.messages[-1].text else "done")
+    await walk(DAGExecutor(model), Step(id="one", task="find"), Step(id="two", task="shorten: ${steps.one.output}"))
+
+    assert 1 == model.requests[-1].messages[-1].text.count("a long finding")
+
+
+async def test_a_tool_step_calls_no_model() -> None:
+    """A tool step resolves its arguments and is one call."""
+    with ScriptedModel(["hello"]) as model:
+        results = await walk(
+            DAGExecutor(model, [shout]),
+            Step(id="say", task="greet", tools=()),
+            ToolStep(id="loud", tool="shout", args={"text": "${steps.say.output}"}),
+        )
+
+    assert isinstance(results["loud"], Succeeded)
+    assert "HELLO" == results["loud"].output
+
+
+async def test_a_failure_skips_its_dependents_only() -> None:
+    """A model error fails one step; its dependents are skipped and everything else goes on."""
+    model = ScriptedModel(lambda request: Unreachable("x", "down") if "bad" in request.messages[-1].text else "fine")
+    results = await walk(
+        DAGExecutor(model), Step(id="a", task="bad"), Step(id="b", task="ok", depends_on="a"), Step(id="c", task="ok")
+    )
+
+    assert isinstance(results["a"], Failed)
+    assert "Unreachable" == results["a"].error
+    assert Skipped(step="b", because_of="a", reason="a failed") == results["b"]
+    assert isinstance(results["c"], Succeeded)
+
+
+async def test_a_dependent_that_goes_on_is_told_what_is_missing() -> None:
+    """With `on_failure: continue` the dependent starts and reads that there is no result, and why."""
+    model = ScriptedModel(lambda request: Unreachable("x", "down") if "fetch" in request.messages[-1].text else "fine")
+    results = await walk(
+        DAGExecutor(model),
+        Step(id="a", task="fetch", on_failure="continue"),
+        Step(id="b", task="sum up", depends_on="a"),
+    )
+
+    assert isinstance(results["b"], Succeeded)
+    assert "no result: x can't be reached: down" in model.requests[-1].messages[-1].text
+
+
+async def test_a_failed_tool_fails_its_step() -> None:
+    """A tool step whose call goes wrong has failed, with the kind of error and its sentence."""
+    results = await walk(DAGExecutor(ScriptedModel([]), [shout]), ToolStep(id="a", tool="shout", args={"txt": "x"}))
+
+    assert isinstance(results["a"], Failed)
+    assert "BadArguments" == results["a"].error
+
+
+async def test_a_step_has_its_time() -> None:
+    """A step that is not done within its timeout has failed, and others keep their results."""
+    slow = FaultyModel(ScriptedModel(echo), [Delay(1000)])
+    began = anyio.current_time()
+    results = await walk(DAGExecutor(slow), Step(id="a", task="x", timeout=5), Step(id="b", task="y"))
+
+    assert isinstance(results["a"], Failed)
+    assert ("StepTimedOut", "not done within 5 s") == (results["a"].error, results["a"].message)
+    assert isinstance(results["b"], Succeeded)
+    assert anyio.current_time() - began < 6
+
+
+async def test_exhausted_is_not_a_success() -> None:
+    """A step that used up its iterations has failed with what it had, unless it accepts that."""
+    busy = ScriptedModel(lambda request: "so far" if request.tool_choice == "none" else asks("shout", text="x"))
+    strict = await walk(DAGExecutor(busy, [shout], limits=Limits(step_iterations=2)), Step(id="a", task="x"))
+    lenient = await walk(
+        DAGExecutor(busy, [shout], limits=Limits(step_iterations=2)), Step(id="a", task="x", accept=("exhausted",))
+    )
+
+    assert isinstance(strict["a"], Failed)
+    assert ("IterationsExhausted", "exhausted", "so far") == (strict["a"].error, strict["a"].outcome, strict["a"].output)
+    assert isinstance(lenient["a"], Succeeded)
+
+
+async def test_a_step_gets_the_tools_it_was_granted() -> None:
+    """`tools` grants: the agent sees these and no others."""
+
+    @tool(effect="pure")
+    async def other() -> str:
+        """Something else."""
+        return ""
+
+    model = ScriptedModel(echo)
+    await walk(DAGExecutor(model, [shout, other]), Step(id="a", task="x", tools=("shout",)), Step(id="b", task="y"))
+
+    assert [["shout"], ["shout", "other"]] == [[spec.name for spec in request.tools] for request in model.requests]
+
+
+async def test_hooks_reach_every_step() -> None:
+    """What is configured on the executor holds in each step: a policy can refuse one, and see all results."""
+    seen = []
+
+    class Policy(Hook):
+        async def before_step(self, step: AnyStep) -> AnyStep:
+            if step.id == "b":
+                raise ValueError("not b")
+            return step
+
+        async def after_step(self, result):  # type: ignore[no-untyped-def]
+            seen.append(result.step)
+            return result
+
+    hooks = CompositeHook([Policy()], report=lambda what, error: None)
+    results = await walk(DAGExecutor(ScriptedModel(echo), hooks=hooks), Step(id="a", task="x"), Step(id="b", task="y"))
+
+    assert isinstance(results["b"], Failed)
+    assert "DeniedByHook" == results["b"].error
+    assert ["a"] == seen
+
+
+async def test_our_own_bugs_are_loud() -> None:
+    """An error that is no model's, tool's or hook's ends the walk as itself."""
+    model = ScriptedModel(lambda request: 1 / 0)  # type: ignore[arg-type,return-value]
+    with pytest.raises(ZeroDivisionError):
+        await walk(DAGExecutor(model), Step(id="a", task="x"), Step(id="b", task="y"))
+
+
+async def test_a_call_in_doubt_suspends_its_step_only() -> None:
+    """An effect that was begun and has no outcome is not repeated: the walk ends suspended, its siblings done."""
+    ran = []
+
+    @tool
+    async def send(text: str) -> str:
+        """Send a letter."""
+        ran.append(text)
+        return "sent"
+
+    steps = [ToolStep(id="a", tool="send", args={"text": "x"}), ToolStep(id="b", tool="shout", args={"text": "y"})]
+    plan = Plan(goal="test", steps=steps)
+    first = await private_ledger()
+    await DAGExecutor(ScriptedModel([]), [send, shout], ledger=first).walk(plan)
+    second = await private_ledger()
+    for recorded in first.facts:
+        if recorded.event.kind in ("step_started", "tool_started") and recorded.event.step == "a":
+            await second.record(recorded.event)  # as if the process had died while the tool ran
+
+    walked = await DAGExecutor(ScriptedModel([]), [send, shout], ledger=second).walk(plan)
+
+    assert isinstance(walked, Suspended)
+    assert ["a"] == [waiting.step for waiting in walked.waiting]
+    assert ["b"] == list(walked.results)
+    assert ["x"] == ran

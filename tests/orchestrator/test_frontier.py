@@ -1,0 +1,185 @@
+"""Which steps may start, in which order, and what a result changes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.frontier import Frontier
+from planner import Plan, Step
+from planner.results import Failed, Skipped, StepResult, Succeeded
+
+
+def plan(**needs: str) -> Plan:
+    """A plan from step ids and what each needs; `!` before the needs gives the step another policy."""
+    return Plan(goal="test", steps=[Step(id=name, task=name, depends_on=tuple(need)) for name, need in needs.items()])
+
+
+def ok(step: str) -> Succeeded:
+    return Succeeded(step=step, output=step)
+
+
+def bad(step: str) -> Failed:
+    return Failed(step=step, error="Boom", message="boom")
+
+
+def taken(frontier: Frontier) -> list[str]:
+    """Everything that may start now."""
+    steps = []
+    while (step := frontier.take()) is not None:
+        steps.append(step.id)
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("needs", "first"),
+    [
+        pytest.param({"a": "", "b": "", "c": ""}, ["a", "b", "c"], id="plan order"),
+        pytest.param({"a": "", "b": "", "c": "b"}, ["b", "a"], id="longest path first"),
+        pytest.param({"a": "", "b": "a", "c": "b"}, ["a"], id="chain"),
+        pytest.param({"c": "ab", "a": "", "b": ""}, ["a", "b"], id="written backwards"),
+    ],
+)
+def test_ready_steps_leave_in_order(needs: dict[str, str], first: list[str]) -> None:
+    """Ready steps leave by rank, then in plan order."""
+    assert first == taken(Frontier(plan(**needs)))
+
+
+def test_no_barrier() -> None:
+    """A step is ready as soon as its own dependencies are done, whatever else still runs."""
+    frontier = Frontier(plan(a="", b="", c="a"))
+    taken(frontier)
+
+    frontier.settle(ok("a"))
+
+    assert ["c"] == taken(frontier)
+    assert ("b", "c") == frontier.running
+
+
+@pytest.mark.parametrize(
+    ("needs", "failing", "skipped"),
+    [
+        pytest.param({"a": "", "b": "a"}, "a", ["b"], id="child"),
+        pytest.param({"a": "", "b": "a", "c": "b"}, "a", ["b", "c"], id="grandchild"),
+        pytest.param({"a": "", "b": ""}, "a", [], id="stranger"),
+        pytest.param({"a": "", "b": "", "c": "ab", "d": "b"}, "a", ["c"], id="join"),
+        pytest.param({"a": "", "b": "a", "c": "a", "d": "bc"}, "a", ["b", "c", "d"], id="diamond"),
+    ],
+)
+def test_failure_skips_descendants(needs: dict[str, str], failing: str, skipped: list[str]) -> None:
+    """A failed step skips what waits for it, however far, and nothing else."""
+    frontier = Frontier(plan(**needs))
+    taken(frontier)
+
+    told = frontier.settle(bad(failing))
+
+    assert skipped == [result.step for result in told]
+    assert skipped == [result.step for result in frontier.results.values() if isinstance(result, Skipped)]
+    assert {failing} >= {result.because_of for result in told}
+
+
+@pytest.mark.parametrize(
+    ("policy", "started", "skipped"),
+    [
+        pytest.param("skip_dependents", [], ["b"], id="skip_dependents"),
+        pytest.param("continue", ["b"], [], id="continue"),
+        pytest.param("stop", [], ["b", "d"], id="stop"),
+    ],
+)
+def test_a_step_says_what_its_failure_does(policy: str, started: list[str], skipped: list[str]) -> None:
+    """`on_failure` decides about dependents, and about everything that has not started."""
+    steps = [
+        Step(id="a", task="a", on_failure=policy),
+        Step(id="b", task="b", depends_on="a"),
+        Step(id="c", task="c"),
+        Step(id="d", task="d", depends_on="c"),
+    ]
+    frontier = Frontier(Plan(goal="test", steps=steps))
+    taken(frontier)
+
+    told = frontier.settle(bad("a"))
+
+    assert skipped == [result.step for result in told]
+    assert started == taken(frontier)
+
+
+def test_what_is_done_is_not_offered_again() -> None:
+    """A walk that begins with results goes on behind them."""
+    frontier = Frontier(plan(a="", b="a", c="b"), {"a": ok("a")})
+
+    assert ["b"] == taken(frontier)
+
+
+def test_a_known_failure_has_its_effect() -> None:
+    """Results that are known from the start skip what they would have skipped."""
+    frontier = Frontier(plan(a="", b="a"), {"a": bad("a")})
+
+    assert [] == taken(frontier)
+    assert isinstance(frontier.results["b"], Skipped)
+
+
+def test_a_plan_grows() -> None:
+    """Steps may be added while a walk goes on; a new step waits for what has not settled, and only for that."""
+    frontier = Frontier(plan(a="", b=""))
+    taken(frontier)
+    frontier.settle(ok("a"))
+
+    frontier.extend(plan(a="", b="", c="a", d="b"))
+
+    assert ["c"] == taken(frontier)
+
+
+def test_a_growing_plan_learns_what_failed() -> None:
+    """A step that is added behind a failed one can't run."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    frontier.settle(bad("a"))
+
+    told = frontier.extend(plan(a="", b="a", c="b"))
+
+    assert ["b", "c"] == [result.step for result in told]
+    assert [] == taken(frontier)
+
+
+def test_a_plan_does_not_shrink() -> None:
+    """Present steps may be neither dropped nor moved."""
+    with pytest.raises(ValueError, match="keeps its present steps"):
+        Frontier(plan(a="", b="")).extend(plan(b="", a=""))
+
+
+def test_stop_skips_what_has_not_started() -> None:
+    """After a stop nothing new starts, and each step left says why."""
+    frontier = Frontier(plan(a="", b="a"))
+    taken(frontier)
+
+    told = frontier.stop("user", "stopped by the user")
+
+    assert [Skipped(step="b", because_of="user", reason="stopped by the user")] == list(told)
+
+
+@given(st.data())
+def test_every_walk_ends(data: st.DataObject) -> None:
+    """Whatever the plan and whatever fails: each step settles once, and starts only after its dependencies."""
+    size = data.draw(st.integers(1, 12))
+    needs = {str(i): data.draw(st.lists(st.integers(0, i - 1), unique=True, max_size=3)) if i else [] for i in range(size)}
+    policies = st.sampled_from(["skip_dependents", "continue", "stop"])
+    steps = [
+        Step(id=name, task="t", depends_on=tuple(str(n) for n in need), on_failure=data.draw(policies))
+        for name, need in needs.items()
+    ]
+    frontier = Frontier(Plan(goal="g", steps=steps))
+    running: list[str] = []
+    started: list[str] = []
+    while True:
+        while (step := frontier.take()) is not None:
+            assert all(str(need) in frontier.results for need in needs[step.id])
+            running.append(step.id)
+            started.append(step.id)
+        if not running:
+            break
+        ending = running.pop(data.draw(st.integers(0, len(running) - 1)))
+        result: StepResult = bad(ending) if data.draw(st.booleans()) else ok(ending)
+        frontier.settle(result)
+
+    assert set(needs) == set(frontier.results)
+    assert len(started) == len(set(started))
+    assert () == frontier.unsettled
