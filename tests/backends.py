@@ -1,6 +1,7 @@
 """The event loops that tests run on: asyncio and trio, with a virtual clock or a real one."""
 
 import asyncio
+import heapq
 from typing import Any
 
 from trio.testing import MockClock
@@ -19,6 +20,9 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
         return super().time() + self._ahead
 
     def _run_once(self) -> None:
+        while self._scheduled and self._scheduled[0].cancelled():  # type: ignore[attr-defined]
+            self._timer_cancelled_count -= 1  # type: ignore[attr-defined]
+            heapq.heappop(self._scheduled)._scheduled = False  # type: ignore[attr-defined]
         if not self._ready and self._scheduled:  # type: ignore[attr-defined]
             self._ahead += max(0.0, self._scheduled[0].when() - self.time())  # type: ignore[attr-defined]
         super()._run_once()  # type: ignore[misc]

@@ -1,0 +1,224 @@
+"""From the JSON that an OpenAI-compatible endpoint sends to a neutral Reply, whatever its dialect of the protocol.
+
+What is lifted here field by field serves whole replies and streams alike.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import orjson
+
+from registry.errors import Garbled
+from registry.messages import Finish, Json, Reply, ToolCall
+from registry.usage import UNMETERED, Usage
+from registry.wire.faults import fault_inside, looks_like_html, readable
+from registry.wire.surrogates import mended
+from registry.wire.thinking import split_thinking
+
+_FINISH: Mapping[str, Finish] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refused",
+    "refusal": "refused",
+    "safety": "refused",
+}
+_FAILED = {"error", "malformed_function_call", "network_error"}
+
+
+def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
+    """The reply in a whole answer. `taken` are the call ids of the transcript, which the new ones must not repeat.
+
+    Raises Garbled, or the typed error that the endpoint put into its answer.
+    """
+    value = decoded(body, endpoint)
+    if not isinstance(value, dict):
+        raise Garbled(endpoint, f"JSON, but no object: {readable(body)}")
+    refuse_error(value, endpoint)
+    choice = first_choice(value)
+    message = choice and (choice.get("message") or choice.get("delta") or {"content": choice.get("text")})
+    if not choice or not isinstance(message, dict):
+        raise Garbled(endpoint, f"no choices in {readable(body)}")
+    refuse_error(choice, endpoint)
+    calls = unique(tuple(call for entry in call_entries(message) if (call := _call(entry))), taken)
+    finish = finish_of(choice.get("finish_reason"), endpoint, calls=bool(calls), refused=bool(refusal(message)))
+    thought, text = split_thinking(content(message) or refusal(message), cut_off=finish == "length")
+    return Reply(
+        text=mended(text),
+        calls=calls,
+        reasoning=mended(reasoning(message) or thought),
+        finish=finish,
+        usage=usage_of(value.get("usage")),
+        model=model_of(value),
+    )
+
+
+def decoded(data: bytes, endpoint: str) -> Json:
+    """The JSON value; Garbled when it is none. Half characters in escapes are let through, to be mended later."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(data.decode(errors="replace"), strict=False)
+    except ValueError:
+        hint = "; does the base URL lack its path, such as /v1?" if looks_like_html(data) else ""
+        raise Garbled(endpoint, f"{readable(data) or 'an empty body'}{hint}") from None
+
+
+def refuse_error(value: Mapping[str, Json], endpoint: str) -> None:
+    """Raise what the endpoint reports as an error inside a success. A null error is none."""
+    if error := value.get("error"):
+        raise fault_inside(endpoint, error)
+
+
+def first_choice(value: Mapping[str, Json]) -> dict[str, Json] | None:
+    """The choice with index 0, or without one; None when there is no such."""
+    choices = value.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and choice.get("index") in (0, None):
+            return choice
+    return None
+
+
+def content(message: Mapping[str, Json]) -> str:
+    """What is said: a text, a list of parts, or null."""
+    return _joined(message.get("content"), thinking=False)
+
+
+def reasoning(message: Mapping[str, Json]) -> str:
+    """What is thought, in the field that the endpoint has for it. Two fields hold the same thought."""
+    for field in ("reasoning_content", "reasoning"):
+        if isinstance(thought := message.get(field), str) and thought:
+            return thought
+    return _joined(message.get("content"), thinking=True)
+
+
+def refusal(message: Mapping[str, Json]) -> str:
+    said = message.get("refusal")
+    return said if isinstance(said, str) else ""
+
+
+def _joined(parts: Json, *, thinking: bool) -> str:
+    if isinstance(parts, str):
+        return "" if thinking else parts
+    texts = []
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, str):
+            texts.append("" if thinking else part)
+        elif isinstance(part, dict) and (part.get("type") in ("thinking", "reasoning")) == thinking:
+            inner = part.get("thinking") if thinking else None
+            texts.append(_joined(inner or part.get("text"), thinking=False))
+    return "".join(texts)
+
+
+def call_entries(message: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """The tool calls as the endpoint lists them; the single call of the older protocol counts as one."""
+    entries = message.get("tool_calls")
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    legacy = message.get("function_call")
+    return found or ([{"function": legacy}] if isinstance(legacy, dict) else [])
+
+
+def call_parts(entry: Mapping[str, Json]) -> tuple[str, str, str]:
+    """Id, name and arguments of one entry, each "" when absent. Arguments given as JSON become text."""
+    function = entry.get("function")
+    said: Mapping[str, Json] = function if isinstance(function, dict) else entry
+    name, arguments, given = said.get("name"), said.get("arguments"), entry.get("id")
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = orjson.dumps(arguments).decode()
+    return (
+        str(given).strip() if isinstance(given, str | int) else "",
+        name.strip().removeprefix("functions.") if isinstance(name, str) else "",
+        arguments or "",
+    )
+
+
+def _call(entry: Mapping[str, Json]) -> ToolCall | None:
+    given, name, arguments = call_parts(entry)
+    return ToolCall(id=given, name=name, arguments=written(arguments)) if name or arguments else None
+
+
+def written(arguments: str) -> str:
+    """Arguments as a model wrote them; of a call without any, the empty object."""
+    return mended(arguments) if arguments.strip() else "{}"
+
+
+def unique(calls: tuple[ToolCall, ...], taken: Collection[str]) -> tuple[ToolCall, ...]:
+    """The calls with ids that differ from each other and from all in `taken`. An id that does already is kept."""
+    seen = set(taken)
+    own: list[ToolCall] = []
+    for call in calls:
+        name, n = call.id or "call_1", 1
+        while name in seen:
+            n += 1
+            name = f"{call.id or 'call'}_{n}"
+        seen.add(name)
+        own.append(call if name == call.id else replace(call, id=name))
+    return tuple(own)
+
+
+def finish_of(word: Json, endpoint: str, *, calls: bool, refused: bool) -> Finish:
+    """How a reply ended. Calls count more than the word; Garbled when the word says that the generation failed."""
+    known = word.lower() if isinstance(word, str) else ""
+    if known in _FAILED:
+        raise Garbled(endpoint, f"the generation failed with finish_reason {word!r}")
+    finish = _FINISH.get(known, "unknown") if known else "stop"
+    if refused:
+        return "refused"
+    if calls:
+        return finish if finish in ("length", "refused") else "tool_calls"
+    return "stop" if finish == "tool_calls" else finish
+
+
+def model_of(value: Mapping[str, Json]) -> str:
+    name = value.get("model")
+    return name if isinstance(name, str) else ""
+
+
+def usage_of(value: Json) -> Usage:
+    """What one reply cost. Unmetered unless both input and output are told; one of them alone is a lower bound."""
+    if not isinstance(value, dict):
+        return UNMETERED
+    read = _count(value, "cache_read_input_tokens") or _detail(value, "cached_tokens") or _count(value, "prompt_cache_hit_tokens")
+    write = _count(value, "cache_creation_input_tokens") or _detail(value, "cache_write_tokens")
+    thought = _detail(value, "reasoning_tokens")
+    came, went = _count(value, "prompt_tokens", "input_tokens"), _count(value, "completion_tokens", "output_tokens")
+    if "prompt_tokens" not in value and "cache_read_input_tokens" in value:
+        came += read + write  # here the input is told without what the cache held
+    if thought and _count(value, "total_tokens") == came + went + thought:
+        went += thought  # and here the output without the thinking
+    told = came > 0 and any(isinstance(value.get(key), int) for key in ("completion_tokens", "output_tokens"))
+    return Usage(
+        requests=1,
+        input_tokens=came,
+        output_tokens=went,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        reasoning_tokens=thought,
+        unmetered=0 if told else 1,
+    )
+
+
+def _count(value: Mapping[str, Json], *names: str) -> int:
+    for name in names:
+        if isinstance(number := value.get(name), int | float) and number > 0:
+            return int(number)
+    return 0
+
+
+def _detail(value: Mapping[str, Json], name: str) -> int:
+    for group in ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details"):
+        if isinstance(details := value.get(group), dict) and (number := _count(details, name)):
+            return number
+    return 0

@@ -1,0 +1,148 @@
+"""From a neutral Request to the bytes that an OpenAI-compatible endpoint reads.
+
+Messages come last in the body, so with the same settings the bytes of one lap are a prefix of the next one's. Each
+message and each tool is encoded once and then reused, so a long transcript costs a copy per lap, not an encoding.
+"""
+
+from functools import lru_cache
+
+import orjson
+
+from registry.messages import (
+    AssistantMessage,
+    Json,
+    Message,
+    Request,
+    ResponseFormat,
+    Schema,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from registry.wire.rules import WireRules
+from registry.wire.surrogates import mended
+
+REMEMBERED = 2048
+"""How many encoded messages are kept, and how many tools."""
+
+
+def lower(request: Request, *, model: str, rules: WireRules, stream: bool = False) -> bytes:
+    """The body of one request to `model`."""
+    body: dict[str, Json] = {"model": model}
+    if stream:
+        body["stream"] = True
+        if rules.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    if request.max_tokens is not None:
+        body[rules.max_tokens_parameter] = request.max_tokens
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.response_format is not None:
+        body["response_format"] = _format(request.response_format)
+    if request.tools:
+        body |= _offered(request, rules)
+    body["messages"] = [_message(message, rules) for message in request.messages if not _says_nothing(message)]
+    return orjson.dumps(body)
+
+
+def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
+    """The tools and the choice among them; "auto" is what every endpoint assumes."""
+    choice = request.tool_choice
+    tools = [_tool(tool) for tool in request.tools]
+    if choice == "auto":
+        return {"tools": tools}
+    if choice in ("none", "required"):
+        return {"tools": tools, "tool_choice": choice}
+    if rules.named_tool_choice:
+        return {"tools": tools, "tool_choice": {"type": "function", "function": {"name": choice}}}
+    return {"tools": [_tool(tool) for tool in request.tools if tool.name == choice], "tool_choice": "required"}
+
+
+def _says_nothing(message: Message) -> bool:
+    """An assistant's empty turn: strict endpoints refuse it, and nothing is lost without it."""
+    return isinstance(message, AssistantMessage) and not message.text and not message.calls
+
+
+@lru_cache(REMEMBERED)
+def _message(message: Message, rules: WireRules) -> orjson.Fragment:
+    said = _said(message, rules)
+    try:
+        return orjson.Fragment(orjson.dumps(said))
+    except orjson.JSONEncodeError:  # only half a character can be the cause
+        return orjson.Fragment(orjson.dumps(_mended(said)))
+
+
+def _said(message: Message, rules: WireRules) -> dict[str, Json]:
+    match message:
+        case SystemMessage() | UserMessage():
+            return {"role": message.role, "content": message.text}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+        case AssistantMessage():
+            said: dict[str, Json] = {"role": "assistant", "content": message.text or None}
+            if message.reasoning and rules.reasoning_field:
+                said[rules.reasoning_field] = message.reasoning
+            if message.calls:
+                said["tool_calls"] = [_call(call) for call in message.calls]
+            return said
+
+
+def _call(call: ToolCall) -> dict[str, Json]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call.arguments)}}
+
+
+def _arguments(text: str) -> str:
+    """Arguments as the model wrote them; wrapped when they are no JSON object, for some servers parse the history."""
+    try:
+        if isinstance(orjson.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    return orjson.dumps({"unreadable": mended(text)}).decode()
+
+
+def _mended(value: Json) -> Json:
+    match value:
+        case str():
+            return mended(value)
+        case list():
+            return [_mended(item) for item in value]
+        case dict():
+            return {key: _mended(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+@lru_cache(REMEMBERED)
+def _tool(tool: ToolSpec) -> orjson.Fragment:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return orjson.Fragment(orjson.dumps({"type": "function", "function": function}))
+
+
+@lru_cache(REMEMBERED)
+def _format(wanted: ResponseFormat) -> orjson.Fragment:
+    if wanted.schema is None:
+        return orjson.Fragment(b'{"type":"json_object"}')
+    schema = {"name": wanted.name, "schema": dict(wanted.schema), "strict": _is_strict(wanted.schema)}
+    return orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": schema}))
+
+
+def _is_strict(schema: Json | Schema) -> bool:
+    """Whether strict mode can express it: every object closed, every property required. Else we ask without."""
+    match schema:
+        case list():
+            return all(_is_strict(item) for item in schema)
+        case dict() if schema.get("type") == "object" or "properties" in schema:
+            names = schema.get("properties", {})
+            closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(names)
+            return (
+                closed
+                and all(_is_strict(inner) for key, inner in schema.items() if key != "properties")
+                and _is_strict([*names.values()])
+            )
+        case dict():
+            return all(_is_strict(inner) for inner in schema.values())
+        case _:
+            return True

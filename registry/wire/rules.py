@@ -1,0 +1,26 @@
+"""What sets one kind of endpoint apart from another, as data."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WireRules:
+    """One row of quirks. Rows are compared by identity, so wire forms can be cached by them.
+
+    `json_schema`: it enforces a schema given as `response_format`. `named_tool_choice`: it can be told to call one tool
+    by name; otherwise that tool alone is offered and some call required. `stream_usage`: it reports usage in a stream
+    when asked. `reasoning_field`: where it wants its own earlier reasoning back; None when it wants none.
+    """
+
+    name: str
+    max_tokens_parameter: str = "max_tokens"
+    json_schema: bool = True
+    named_tool_choice: bool = True
+    stream_usage: bool = True
+    reasoning_field: str | None = None
+
+
+OPENAI = WireRules(name="openai", max_tokens_parameter="max_completion_tokens")
+LLAMA_CPP = WireRules(name="llama.cpp", named_tool_choice=False)
+COMPATIBLE = WireRules(name="compatible", json_schema=False)
+"""Any other endpoint that speaks this protocol."""

@@ -1,0 +1,204 @@
+"""Whole answers become replies, in whatever dialect of the protocol they come."""
+
+import orjson
+import pytest
+
+from registry.errors import Garbled, ModelError, Overloaded
+from registry.messages import Json, Reply, ToolCall
+from registry.usage import UNMETERED, Usage
+from registry.wire.lift import lift, usage_of
+
+
+def lifted(message: Json, *, finish: Json = "stop", taken: tuple[str, ...] = (), **fields: Json) -> Reply:
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **fields}
+    return lift(orjson.dumps(body), endpoint="https://x", taken=taken)
+
+
+def wire_call(name: str, arguments: Json = "{}", **fields: Json) -> Json:
+    return {"type": "function", "function": {"name": name, "arguments": arguments}, **fields}
+
+
+def call(name: str, arguments: str = "{}", *, as_id: str) -> ToolCall:
+    return ToolCall(id=as_id, name=name, arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "reasoning"),
+    [
+        pytest.param({"content": "hi"}, "hi", "", id="text"),
+        pytest.param({"content": None}, "", "", id="null"),
+        pytest.param({"role": "assistant", "refusal": None}, "", "", id="absent"),
+        pytest.param({"content": [{"type": "text", "text": "a"}, "b", {"type": "image"}]}, "ab", "", id="parts"),
+        pytest.param(
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "a"}]},
+            "a",
+            "hm",
+            id="thinking among the parts",
+        ),
+        pytest.param({"content": "a", "reasoning_content": "hm"}, "a", "hm", id="reasoning_content"),
+        pytest.param({"content": "a", "reasoning": "hm"}, "a", "hm", id="reasoning"),
+        pytest.param({"content": "a", "reasoning": "hm", "reasoning_content": "hm"}, "a", "hm", id="both, once"),
+        pytest.param({"content": "<think>hm</think>\n\na"}, "a", "hm", id="think block"),
+        pytest.param({"content": "The <think> tag."}, "The <think> tag.", "", id="talk about think"),
+    ],
+)
+def test_text_and_reasoning(message: Json, text: str, reasoning: str) -> None:
+    """What is said and what is thought come apart, wherever the endpoint puts them."""
+    reply = lifted(message)
+
+    assert (text, reasoning) == (reply.text, reply.reasoning)
+
+
+@pytest.mark.parametrize(
+    ("message", "calls"),
+    [
+        pytest.param({"tool_calls": [wire_call("f", '{"a":1}', id="c1")]}, [call("f", '{"a":1}', as_id="c1")], id="one"),
+        pytest.param({"tool_calls": None, "content": "a"}, [], id="null"),
+        pytest.param({"tool_calls": [], "content": "a"}, [], id="none"),
+        pytest.param(
+            {"tool_calls": [wire_call("f", id=""), wire_call("g")]},
+            [call("f", as_id="call_1"), call("g", as_id="call_2")],
+            id="ids empty or absent",
+        ),
+        pytest.param(
+            {"tool_calls": [wire_call("f", id="x"), wire_call("g", id="x")]},
+            [call("f", as_id="x"), call("g", as_id="x_2")],
+            id="one id twice",
+        ),
+        pytest.param({"tool_calls": [wire_call("f", id="old")]}, [call("f", as_id="old_2")], id="an id of the transcript"),
+        pytest.param(
+            {"tool_calls": [wire_call("f", {"a": 1}, id="c")]}, [call("f", '{"a":1}', as_id="c")], id="arguments as JSON"
+        ),
+        pytest.param({"tool_calls": [wire_call("f", "", id="c")]}, [call("f", as_id="c")], id="no arguments"),
+        pytest.param({"tool_calls": [wire_call("f", None, id="c")]}, [call("f", as_id="c")], id="null arguments"),
+        pytest.param({"tool_calls": [wire_call("f", "{bad", id="c")]}, [call("f", "{bad", as_id="c")], id="bad arguments stay"),
+        pytest.param({"tool_calls": [wire_call("functions.f", id="c")]}, [call("f", as_id="c")], id="prefix"),
+        pytest.param({"function_call": {"name": "f", "arguments": "{}"}}, [call("f", as_id="call_1")], id="older protocol"),
+        pytest.param({"tool_calls": [{"id": "c", "name": "f", "arguments": {}}]}, [call("f", as_id="c")], id="flat"),
+    ],
+)
+def test_calls(message: Json, calls: list[ToolCall]) -> None:
+    """Every call comes out with an id that no other call has."""
+    assert calls == list(lifted(message, taken=("old",)).calls)
+
+
+CALLS = {"content": None, "tool_calls": [wire_call("f", id="c")]}
+
+
+@pytest.mark.parametrize(
+    ("message", "word", "finish"),
+    [
+        pytest.param({"content": "a"}, "stop", "stop", id="stop"),
+        pytest.param({"content": "a"}, "STOP", "stop", id="upper case"),
+        pytest.param({"content": "a"}, None, "stop", id="null: the body is whole"),
+        pytest.param({"content": "a"}, "length", "length", id="length"),
+        pytest.param({"content": "a"}, "content_filter", "refused", id="filter"),
+        pytest.param({"content": "a"}, "brand_new", "unknown", id="unknown"),
+        pytest.param({"content": "a"}, "tool_calls", "stop", id="calls announced, none there"),
+        pytest.param({"content": None, "refusal": "no"}, "stop", "refused", id="refusal"),
+        pytest.param(CALLS, "tool_calls", "tool_calls", id="calls"),
+        pytest.param(CALLS, "stop", "tool_calls", id="calls under stop"),
+        pytest.param(CALLS, "length", "length", id="calls cut off"),
+    ],
+)
+def test_finish(message: Json, word: Json, finish: str) -> None:
+    """Calls count more than the word, a cut counts more than calls."""
+    assert finish == lifted(message, finish=word).finish
+
+
+def test_a_refusal_is_the_text() -> None:
+    """A refusal without content is what the model said."""
+    assert lifted({"content": None, "refusal": "I can't."}).text == "I can't."
+
+
+@pytest.mark.parametrize(
+    ("usage", "right"),
+    [
+        pytest.param(None, UNMETERED, id="null"),
+        pytest.param({}, UNMETERED, id="empty"),
+        pytest.param({"prompt_tokens": 0, "completion_tokens": 0}, UNMETERED, id="zeros tell nothing"),
+        pytest.param({"prompt_tokens": 5}, Usage(requests=1, input_tokens=5, unmetered=1), id="half is a lower bound"),
+        pytest.param({"prompt_tokens": 5, "completion_tokens": 0}, Usage(requests=1, input_tokens=5), id="nothing said"),
+        pytest.param(
+            {
+                "prompt_tokens": 500,
+                "completion_tokens": 200,
+                "total_tokens": 700,
+                "prompt_tokens_details": {"cached_tokens": 400},
+                "completion_tokens_details": {"reasoning_tokens": 50},
+            },
+            Usage(requests=1, input_tokens=500, output_tokens=200, cache_read_tokens=400, reasoning_tokens=50),
+            id="details",
+        ),
+        pytest.param(
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": 2,
+                "prompt_tokens_details": {"cached_tokens": None},
+                "completion_tokens_details": None,
+            },
+            Usage(requests=1, input_tokens=5, output_tokens=2),
+            id="null details",
+        ),
+        pytest.param(
+            {"input_tokens": 12, "cache_read_input_tokens": 20400, "cache_creation_input_tokens": 0, "output_tokens": 10},
+            Usage(requests=1, input_tokens=20412, output_tokens=10, cache_read_tokens=20400),
+            id="input without the cache",
+        ),
+        pytest.param(
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 2,
+                "total_tokens": 19,
+                "completion_tokens_details": {"reasoning_tokens": 7},
+            },
+            Usage(requests=1, input_tokens=10, output_tokens=9, reasoning_tokens=7),
+            id="output without the thinking",
+        ),
+    ],
+)
+def test_usage(usage: Json, right: Usage) -> None:
+    """Input includes what was cached, output what was thought; unknown never turns into zero."""
+    assert right == usage_of(usage)
+
+
+def test_the_answering_model_is_named() -> None:
+    """The reply says who answered, as the endpoint says it."""
+    assert lifted({"content": "a"}, model="m-2025").model == "m-2025"
+
+
+def test_null_error_is_none() -> None:
+    """Some endpoints put a null error into every success."""
+    assert lifted({"content": "fine"}, error=None).text == "fine"
+
+
+def test_half_characters_are_mended() -> None:
+    """An escape that the strict decoder refuses does not cost the reply."""
+    body = rb'{"choices":[{"message":{"content":"a\ud83d b"},"finish_reason":"stop"}]}'
+
+    assert lift(body, endpoint="https://x").text == "a\ufffd b"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        pytest.param(
+            b"<!doctype html><title>Portal</title>", Garbled, "a web page: Portal; does the base URL lack", id="web page"
+        ),
+        pytest.param(b"", Garbled, "an empty body", id="empty"),
+        pytest.param(b"[1]", Garbled, "no object", id="list"),
+        pytest.param(b'{"object":"x"}', Garbled, "no choices", id="no choices"),
+        pytest.param(b'{"choices":[]}', Garbled, "no choices", id="empty choices"),
+        pytest.param(
+            b'{"choices":null,"error":{"code":429,"message":"upstream"}}', Overloaded, "upstream", id="error in a success"
+        ),
+        pytest.param(
+            b'{"choices":[{"message":{},"error":{"code":502,"message":"up"}}]}', Overloaded, "up", id="error in a choice"
+        ),
+        pytest.param(b'{"choices":[{"message":{},"finish_reason":"error"}]}', Garbled, "'error'", id="failed generation"),
+    ],
+)
+def test_no_reply(body: bytes, kind: type[ModelError], words: str) -> None:
+    """A body without a reply is a typed error that says what came instead."""
+    with pytest.raises(kind, match=words):
+        lift(body, endpoint="https://x")
