@@ -1,0 +1,76 @@
+"""What a run may call: models, tools, structured calls. Has never heard of a plan. The public names of the package."""
+
+from typing import TYPE_CHECKING
+
+from registry.lazy import lazily
+
+if TYPE_CHECKING:
+    from registry.builtin import builtin_tools
+    from registry.calls import Call
+    from registry.context import ContextGuard
+    from registry.errors import DagwrightError, ModelError, ToolDenied, ToolError, ToolFailed
+    from registry.http import HttpDoor
+    from registry.messages import Reply, Request, ToolCall
+    from registry.models.model import Model
+    from registry.models.registry import ModelRegistry
+    from registry.openai import OpenAIModel
+    from registry.structured import StructuredCallResult, extract_json, structured_llm_call
+    from registry.tools.function import tool
+    from registry.tools.registry import ToolRegistry
+    from registry.tools.tool import Observation, Tool
+    from registry.usage import Usage
+
+__all__ = [
+    "Call",
+    "ContextGuard",
+    "DagwrightError",
+    "HttpDoor",
+    "Model",
+    "ModelError",
+    "ModelRegistry",
+    "Observation",
+    "OpenAIModel",
+    "Reply",
+    "Request",
+    "StructuredCallResult",
+    "Tool",
+    "ToolCall",
+    "ToolDenied",
+    "ToolError",
+    "ToolFailed",
+    "ToolRegistry",
+    "Usage",
+    "builtin_tools",
+    "extract_json",
+    "structured_llm_call",
+    "tool",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Call": "calls",
+        "ContextGuard": "context",
+        "DagwrightError": "errors",
+        "HttpDoor": "http",
+        "Model": "models.model",
+        "ModelError": "errors",
+        "ModelRegistry": "models.registry",
+        "Observation": "tools.tool",
+        "OpenAIModel": "openai",
+        "Reply": "messages",
+        "Request": "messages",
+        "StructuredCallResult": "structured",
+        "Tool": "tools.tool",
+        "ToolCall": "messages",
+        "ToolDenied": "errors",
+        "ToolError": "errors",
+        "ToolFailed": "errors",
+        "ToolRegistry": "tools.registry",
+        "Usage": "usage",
+        "builtin_tools": "builtin",
+        "extract_json": "structured",
+        "structured_llm_call": "structured",
+        "tool": "tools.function",
+    },
+)
