@@ -49,8 +49,8 @@ class ModelError(DagwrightError):
 class Unreachable(ModelError):
     """No connection, a connection that broke, or an answer that never came."""
 
-    def __init__(self, endpoint: str, why: str) -> None:
-        super().__init__(f"{endpoint} can't be reached: {why}")
+    def __init__(self, endpoint: str, why: str, *, usage: Usage | None = None) -> None:
+        super().__init__(f"{endpoint} can't be reached: {why}", usage=usage)
         self.endpoint, self.why = endpoint, why
 
 

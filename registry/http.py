@@ -19,6 +19,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from registry.errors import ConfigurationError, Unreachable
+from registry.usage import UNMETERED
 
 if TYPE_CHECKING:
     import httpx
@@ -217,6 +218,7 @@ class _Clocks:
         raise Unreachable(
             self._endpoint,
             f"{what} for {seconds:g} s" if seconds <= left else f"{what} when its deadline came after {left:.3g} s",
+            usage=UNMETERED if left > 0 else None,  # it was sent, and may be paid for
         )
 
 

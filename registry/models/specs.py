@@ -1,0 +1,38 @@
+"""A model as settings describe it, before anything is connected."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+from registry.models.model import Abilities
+from registry.models.names import ModelName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """One model to connect.
+
+    `name` is what hints call it, the provider's and model's by default. `base_url` and `api_key` are None for the provider's
+    own. `abilities` and `context_window` (tokens) override what is known of the model. `max_concurrency` is how many requests
+    its endpoint takes at a time, None for the default of its kind. `roles` are those it plays.
+    """
+
+    provider: str
+    model: str = ""
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    roles: tuple[str, ...] = ()
+    abilities: Abilities = field(default_factory=dict)
+    context_window: int | None = None
+    max_concurrency: int | None = None
+
+    @property
+    def name(self) -> str:
+        """How users name it, `provider:model`."""
+        return str(ModelName(self.provider, self.model))
+
+
+def roles_of(specs: tuple[ModelSpec, ...]) -> Mapping[str, str]:
+    """Which model plays each role. Where two claim one, the first has it."""
+    return {role: spec.name for spec in reversed(specs) for role in spec.roles}
