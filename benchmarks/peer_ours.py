@@ -11,17 +11,17 @@ from pathlib import Path
 
 sys.path.insert(0, os.environ["BENCH"])
 sys.path.insert(1, str(Path(__file__).parents[1]))
-import harness as H  # noqa: E402, N812
+import harness as H  # noqa: N812
 
-from orchestrator.executor import DAGExecutor, Settled  # noqa: E402
-from planner import Plan, Step, ToolStep  # noqa: E402
-from planner.results import Succeeded  # noqa: E402
-from registry.governor.governor import GovernedModel, Governor  # noqa: E402
-from registry.governor.retry import RetryingModel  # noqa: E402
-from registry.http import HttpDoor  # noqa: E402
-from registry.models.registry import ModelRegistry  # noqa: E402
-from registry.openai import OpenAIModel  # noqa: E402
-from registry.tools.function import tool  # noqa: E402
+from orchestrator.executor import DAGExecutor, Settled
+from planner import Plan, Step, ToolStep
+from planner.results import Succeeded
+from registry.governor.governor import GovernedModel, Governor
+from registry.governor.retry import RetryingModel
+from registry.http import HttpDoor
+from registry.models.registry import ModelRegistry
+from registry.openai import OpenAIModel
+from registry.tools.function import tool
 
 a = H.args("ours")
 

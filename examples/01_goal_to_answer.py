@@ -24,8 +24,8 @@ def script(request: Request) -> object:
     said = request.messages[-1].text
     match [spec.name for spec in request.tools]:
         case ["plan"]:
-            steps = [{"id": city.lower(), "task": f"Find the population of {city}", "depends_on": []} for city in ("Lyon", "Nice")]
-            return asks("plan", steps=steps)
+            tasks = {city: f"Find the population of {city}" for city in ("Lyon", "Nice")}
+            return asks("plan", steps=[{"id": city, "task": task, "depends_on": []} for city, task in tasks.items()])
         case ["verdict"]:
             return asks("verdict", achieved=True, confidence=1.0, reasoning="both known", missing=[], final_answer="Lyon")
         case ["population"] if request.messages[-1].role == "tool":

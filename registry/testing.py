@@ -7,7 +7,7 @@ The block ends with an AssertionError when a line of the script was never used.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -84,7 +84,7 @@ class ScriptedModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         return self._next_reply(request, call)
 
-    async def stream_chat(self, request: Request, call: Call) -> AsyncIterator[Piece]:
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reasoning in one piece, the text word by word, then the whole reply."""
         reply = self._next_reply(request, call)
         if reply.reasoning:
@@ -162,7 +162,7 @@ class FaultyModel(ModelLayer):
             raise self._cut(fault)
         return reply
 
-    async def stream_chat(self, request: Request, call: Call) -> AsyncIterator[Piece]:
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         fault = await self._next_fault()
         shown = 0
         async with aclosing(self._inner.stream_chat(request, call)) as pieces:

@@ -10,12 +10,12 @@ ROOT = Path(__file__).parents[1]
 
 PRINTED = {
     "01_goal_to_answer": [
-        "started  lyon",
+        "started  Lyon",
         '  used   population {"city":"Lyon"}',
-        "started  nice",
+        "started  Nice",
         '  used   population {"city":"Nice"}',
-        "ended    lyon -> 522,250 people.",
-        "ended    nice -> 348,085 people.",
+        "ended    Lyon -> 522,250 people.",
+        "ended    Nice -> 348,085 people.",
         "Lyon is larger than Nice by 174,165 people.",
         "achieved; 7 model calls, 105 tokens",
     ],

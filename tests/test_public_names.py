@@ -26,7 +26,7 @@ def test_type_checkers_see_what_runs(package: str) -> None:
     imported = {
         alias.name
         for node in ast.walk(source)
-        if isinstance(node, ast.ImportFrom) and node.module != "typing" and node.module != "registry.lazy"
+        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "registry.lazy")
         for alias in node.names
     }
 

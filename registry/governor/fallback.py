@@ -1,7 +1,7 @@
 """Another model when the first can't be had."""
 
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ class FallbackModel(ModelLayer):
                 self._bind(call, model)
                 return turns.added_to(reply)
 
-    async def stream_chat(self, request: Request, call: Call) -> AsyncIterator[Piece]:
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """As `chat`. What a failed model has shown is void after the `Reset` that precedes the next one's pieces."""
         turns = _Turns(self._candidates(call))
         while True:

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -101,7 +101,7 @@ class GovernedModel(ModelLayer):
             self._governor.give_back()
         return _having_waited(reply, waited)
 
-    async def stream_chat(self, request: Request, call: Call) -> AsyncIterator[Piece]:
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The slot is held until the stream ends or is closed."""
         waited = await self._governor.take(call.rank, call.deadline)
         try:

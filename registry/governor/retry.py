@@ -1,6 +1,6 @@
 """Asking again when an endpoint fails for a while."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -94,7 +94,7 @@ class RetryingModel(ModelLayer):
             except ModelError as error:
                 await attempts.wait_after(error)
 
-    async def stream_chat(self, request: Request, call: Call) -> AsyncIterator[Piece]:
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """A second attempt after pieces were shown begins with a `Reset`. A stream that was cut off is not asked for again."""
         attempts = _Attempts(call, self._jitter)
         while True:

@@ -46,7 +46,8 @@ async def walk(executor: DAGExecutor, *steps: AnyStep) -> Results:
 async def test_independent_steps_run_side_by_side() -> None:
     """Ten steps that each take a second take a second together, and ten in a chain take ten."""
     began = anyio.current_time()
-    await walk(DAGExecutor(ScriptedModel([]), [doze]), *(ToolStep(id=f"s{i}", tool="doze", args={"seconds": 1}) for i in range(10)))
+    naps = [ToolStep(id=f"s{i}", tool="doze", args={"seconds": 1}) for i in range(10)]
+    await walk(DAGExecutor(ScriptedModel([]), [doze]), *naps)
     side_by_side = anyio.current_time() - began
     chain = [ToolStep(id=f"s{i}", tool="doze", args={"seconds": 1}, depends_on=[f"s{i - 1}"] if i else []) for i in range(10)]
     await walk(DAGExecutor(ScriptedModel([]), [doze]), *chain)
