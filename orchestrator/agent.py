@@ -9,7 +9,7 @@ from orchestrator.batch import observe_all
 from orchestrator.dialects import Act, Conclude, Garbled, dialect_for
 from orchestrator.errors import StepError
 from orchestrator.events.glimpses import Concluding, ThinkingBegan
-from orchestrator.hooks import CompositeHook, Hook
+from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue, InterruptReader
 from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger, private_ledger
@@ -79,7 +79,7 @@ class ReActAgent:
     ) -> None:
         self.model = model
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
-        self.hooks = hooks or CompositeHook((), report=lambda _what, _error: None)
+        self.hooks = as_one(hooks)
         self.interrupts = interrupts or InterruptQueue()
         self.max_iterations = max_iterations
         self.dialect = dialect_for(model.abilities, has_tools=bool(len(self.tools)), use_native_tools=use_native_tools)
@@ -108,7 +108,8 @@ class ReActAgent:
         """The user-facing answer, written anew from the whole trace. Where that fails, the loop's answer is the answer."""
         shown = False
         try:
-            request = trace_request(result.transcript)
+            asked = trace_request(result.transcript)
+            request = replace(asked, messages=self.guard.fit(asked.messages).messages)
             async with aclosing(self.model.stream_chat(request, replace(call, purpose="synthesis"))) as pieces:
                 async for piece in pieces:
                     shown = shown or isinstance(piece, TextPiece)
@@ -193,7 +194,7 @@ class _Loop:
         """Take in a reply. Returns the loop's result when it is over, None for one more lap."""
         dialect = self.agent.dialect
         self.said.append(replace(dialect.said(reply), origins=joined(*(message.origins for message in self.said))))
-        if reply.finish != "stop" and not reply.calls and (outcome := _UNFINISHED.get(reply.finish)):
+        if (outcome := _UNFINISHED.get(reply.finish)) is not None:  # calls that were cut off must not run
             return self._ended(reply.text, outcome)
         match dialect.read(reply):
             case Conclude(text=text, reasoning=reasoning):

@@ -8,6 +8,7 @@ import anyio
 from orchestrator.errors import DeniedByHook
 from orchestrator.hooks import Hook
 from orchestrator.journalled import JournalledTools
+from orchestrator.unwrapping import sole_error
 from orchestrator.waiting import Waiting
 from registry.calls import Call
 from registry.errors import ToolDenied
@@ -19,12 +20,14 @@ Observed = Observation | Waiting
 
 
 async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: Call, hooks: Hook) -> tuple[Observed, ...]:
-    """Runs of calls that may go side by side do; all others run alone and in order."""
+    """Runs of calls that may go side by side do; all others run alone and in order. None starts after one in doubt."""
     named = [replace(each, name=canonical_name(each.name)) for each in wanted]
     keyed = [(each, replace(call, key=tools.key(each, call))) for each in named]
     seen: list[Observed] = []
     for group in _groups(tools, keyed):
         seen.extend(await _observe_group(tools, group, hooks))
+        if any(isinstance(each, Waiting) for each in seen):
+            break
     return tuple(seen)
 
 
@@ -54,20 +57,33 @@ async def _observe_group(tools: JournalledTools, group: Sequence[tuple[ToolCall,
     async def one(place: int, wanted: ToolCall, call: Call) -> None:
         seen[place] = await _observe(tools, wanted, call, hooks)
 
-    async with anyio.create_task_group() as task_group:
-        for place, (wanted, call) in enumerate(group):
-            task_group.start_soon(one, place, wanted, call)
+    with sole_error():
+        async with anyio.create_task_group() as task_group:
+            for place, (wanted, call) in enumerate(group):
+                task_group.start_soon(one, place, wanted, call)
     return [seen[place] for place in range(len(group))]
 
 
 async def _observe(tools: JournalledTools, wanted: ToolCall, call: Call, hooks: Hook) -> Observed:
-    seen: Observed | None = tools.recall(call)
-    if seen is None:
-        try:
-            seen = await tools.observe(await hooks.before_tool(wanted, call), call)
-        except (ToolDenied, DeniedByHook) as denial:
-            seen = Observation(call_id=wanted.id, name=wanted.name, text=f"error: {denial}", error="ToolDenied")
-            await tools.observed(seen, call)
+    known = tools.recall(call)
+    # Providers name their calls anew in each attempt, and this may be the outcome of an earlier one.
+    seen = await _fresh(tools, wanted, call, hooks) if known is None else replace(known, call_id=wanted.id)
     if isinstance(seen, Waiting):
         return seen
-    return await hooks.after_tool(seen, call)
+    try:
+        return await hooks.after_tool(seen, call)
+    except DeniedByHook as denial:
+        return _denied(wanted, denial)
+
+
+async def _fresh(tools: JournalledTools, wanted: ToolCall, call: Call, hooks: Hook) -> Observed:
+    try:
+        return await tools.observe(await hooks.before_tool(wanted, call), call)
+    except (ToolDenied, DeniedByHook) as denial:
+        seen = _denied(wanted, denial)
+        await tools.observed(seen, call)
+        return seen
+
+
+def _denied(wanted: ToolCall, denial: ToolDenied | DeniedByHook) -> Observation:
+    return Observation(call_id=wanted.id, name=wanted.name, text=f"error: {denial}", error="ToolDenied")

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from orchestrator.errors import DeniedByHook
 from orchestrator.events.facts import StepEnded, StepStarted
 from orchestrator.frontier import Frontier
-from orchestrator.hooks import CompositeHook, Hook
+from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import Ledger, private_ledger
 from orchestrator.limits import Limits
@@ -73,7 +73,7 @@ class DAGExecutor:
         self._models = models if isinstance(models, ModelRegistry) else ModelRegistry(models)
         self._tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self._ledger = ledger
-        self._hooks = hooks or CompositeHook((), report=lambda _what, _error: None)
+        self._hooks = as_one(hooks)
         self._limits = limits or Limits()
         self._interrupts = interrupts or InterruptQueue()
 

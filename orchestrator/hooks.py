@@ -5,16 +5,18 @@ and stops nothing, whatever happens to it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from orchestrator.errors import DeniedByHook
+from orchestrator.logs import report
 from planner import AnyStep, Plan
 from planner.results import StepResult
 from registry.calls import Call
-from registry.errors import DagwrightError
+from registry.errors import ToolDenied
 from registry.messages import Piece, Reply, ToolCall
 from registry.tools.tool import Observation
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Report = Callable[[str, Exception], None]
@@ -70,55 +72,62 @@ class CompositeHook(Hook):
 
     async def on_plan(self, plan: Plan) -> Plan:
         for hook in self._hooks:
-            plan = await self._ask(hook, "the plan", plan, hook.on_plan(plan))
+            plan = await self._ask(hook, "the plan", plan, hook.on_plan, plan)
         return plan
 
     async def before_step(self, step: AnyStep) -> AnyStep:
         for hook in self._hooks:
-            step = await self._ask(hook, f"step {step.id!r}", step, hook.before_step(step))
+            step = await self._ask(hook, f"step {step.id!r}", step, hook.before_step, step)
         return step
 
     async def after_step(self, result: StepResult) -> StepResult:
         for hook in self._hooks:
-            result = await self._ask(hook, f"the result of step {result.step!r}", result, hook.after_step(result))
+            result = await self._ask(hook, f"the result of step {result.step!r}", result, hook.after_step, result)
         return result
 
     async def before_iteration(self, iteration: int, call: Call) -> None:
         for hook in self._hooks:
-            await self._ask(hook, f"iteration {iteration}", None, hook.before_iteration(iteration, call))
+            await self._ask(hook, f"iteration {iteration}", None, hook.before_iteration, iteration, call)
 
     async def should_stream(self, iteration: int) -> bool:
-        answers = [await self._ask(hook, f"iteration {iteration}", False, hook.should_stream(iteration)) for hook in self._hooks]
+        answers = [await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration) for hook in self._hooks]
         return any(answers)
 
     async def on_stream(self, piece: Piece, call: Call) -> None:
         for hook in self._hooks:
-            await self._ask(hook, "a piece of a reply", None, hook.on_stream(piece, call))
+            await self._ask(hook, "a piece of a reply", None, hook.on_stream, piece, call)
 
     async def after_iteration(self, iteration: int, reply: Reply, call: Call) -> None:
         for hook in self._hooks:
-            await self._ask(hook, f"the reply of iteration {iteration}", None, hook.after_iteration(iteration, reply, call))
+            await self._ask(hook, f"the reply of iteration {iteration}", None, hook.after_iteration, iteration, reply, call)
 
     async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:
         for hook in self._hooks:
-            wanted = await self._ask(hook, f"a call of {wanted.name!r}", wanted, hook.before_tool(wanted, call))
+            wanted = await self._ask(hook, f"a call of {wanted.name!r}", wanted, hook.before_tool, wanted, call)
         return wanted
 
     async def after_tool(self, observation: Observation, call: Call) -> Observation:
         for hook in self._hooks:
-            asked = hook.after_tool(observation, call)
-            observation = await self._ask(hook, f"the outcome of {observation.name!r}", observation, asked)
+            what = f"the outcome of {observation.name!r}"
+            observation = await self._ask(hook, what, observation, hook.after_tool, observation, call)
         return observation
 
-    async def _ask(self, hook: Hook, what: str, given: T, asked: Awaitable[T]) -> T:
+    async def _ask(
+        self, hook: Hook, what: str, given: T, method: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs
+    ) -> T:
         """The one door to a hook's code: an error of a policy is a denial, one of an observer is only reported."""
         try:
-            answer = await asked
+            answer = await method(*args, **named)
         except Exception as error:
             if isinstance(hook, Observer):
                 self._report(f"{type(hook).__name__} at {what}", error)
                 return given
-            if isinstance(error, DagwrightError):
+            if isinstance(error, DeniedByHook) or (isinstance(error, ToolDenied) and method == hook.before_tool):
                 raise
             raise DeniedByHook(what, f"{type(error).__name__}: {error}") from error
         return given if isinstance(hook, Observer) else answer
+
+
+def as_one(hook: Hook | None) -> CompositeHook:
+    """The hook behind the one door to its code, wherever it came from; None for no hooks."""
+    return hook if isinstance(hook, CompositeHook) else CompositeHook(() if hook is None else (hook,), report=report)

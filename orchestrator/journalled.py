@@ -1,23 +1,26 @@
 """Models and tools as a run sees them: every call has a key, is written down, and is never paid for twice."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import TypeVar
 
 import anyio
 
-from orchestrator.errors import StepTimedOut
 from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
 from orchestrator.keys import request_digest, tool_digest
 from orchestrator.ledger import Ledger
 from orchestrator.waiting import Waiting
 from registry.calls import Call
-from registry.errors import ModelError
+from registry.errors import ModelError, Unreachable
 from registry.messages import Piece, Reply, Request, TextPiece, ToolCall
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.tools.calling import call_tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Effect, Observation
+from registry.usage import UNMETERED
+
+T = TypeVar("T")
 
 
 class JournalledModel(ModelLayer):
@@ -33,7 +36,7 @@ class JournalledModel(ModelLayer):
             return known
         began = anyio.current_time()
         try:
-            reply = await _in_time(self._inner, request, call)
+            reply = await self._in_time(lambda: self._inner.chat(request, call), call)
         except ModelError as error:
             await self._failed(key, call, error)
             raise
@@ -49,7 +52,7 @@ class JournalledModel(ModelLayer):
         began = anyio.current_time()
         try:
             async with aclosing(self._inner.stream_chat(request, call)) as pieces:
-                async for piece in pieces:
+                while (piece := await self._in_time(lambda: anext(pieces, None), call)) is not None:
                     if isinstance(piece, Reply):
                         await self._replied(key, call, piece, began)
                     yield piece
@@ -90,15 +93,15 @@ class JournalledModel(ModelLayer):
             )
         )
 
-
-async def _in_time(model: Model, request: Request, call: Call) -> Reply:
-    """One reply before the call's deadline. The doors scope their own waits; this covers models that have no door."""
-    if call.deadline is None:
-        return await model.chat(request, call)
-    left = call.deadline - anyio.current_time()
-    with anyio.move_on_after(left):
-        return await model.chat(request, call)
-    raise StepTimedOut(left)
+    async def _in_time(self, wait: Callable[[], Awaitable[T]], call: Call) -> T:
+        """What comes before the call's deadline. The doors scope their own waits; this covers models that have no door."""
+        if call.deadline is None:
+            return await wait()
+        with anyio.CancelScope(deadline=call.deadline):
+            return await wait()
+        late = Unreachable(self.name, "no reply before the deadline")
+        late.usage = UNMETERED
+        raise late
 
 
 class JournalledTools:

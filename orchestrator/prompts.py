@@ -12,6 +12,7 @@ from registry.messages import (
     ToolMessage,
     UserMessage,
 )
+from registry.origins import Origins, joined
 
 TRACE_CUT = 2_000
 """Characters of one tool result that a synthesis sees."""
@@ -49,7 +50,7 @@ def step_task(goal: str, task: str, known: Iterable[tuple[str, str]], *, tool_hi
     return "\n\n".join(parts)
 
 
-def synthesis_messages(goal: str, results: Sequence[tuple[str, str]], verdict: Verdict) -> tuple[Message, ...]:
+def synthesis_messages(goal: str, results: Sequence[tuple[str, str]], verdict: Verdict, origins: Origins) -> tuple[Message, ...]:
     """The final question of a run. A goal that was not met is answered from what exists, with a list of what is missing."""
     parts = [f"Goal: {goal}"]
     parts.extend(f"## {name}\n{text}" for name, text in results)
@@ -57,13 +58,14 @@ def synthesis_messages(goal: str, results: Sequence[tuple[str, str]], verdict: V
         lacking = "\n".join(f"- {item}" for item in verdict.missing) or f"- {verdict.reasoning}"
         parts.append(f"Not everything could be done. Say plainly what is missing:\n{lacking}")
     parts.append(f"Now write the answer to the goal: {goal}")
-    return SystemMessage(text=SYNTHESIS), UserMessage(text="\n\n".join(parts))
+    return SystemMessage(text=SYNTHESIS), UserMessage(text="\n\n".join(parts), origins=origins)
 
 
 def trace_request(transcript: Sequence[Message]) -> Request:
     """The question that turns one agent's whole trace into an answer; each tool result is cut to `TRACE_CUT` characters."""
     trace = "\n\n".join(_told(message) for message in transcript if not isinstance(message, SystemMessage))
-    return Request(messages=(SystemMessage(text=SYNTHESIS), UserMessage(text=trace)))
+    origins = joined(*(message.origins for message in transcript))
+    return Request(messages=(SystemMessage(text=SYNTHESIS), UserMessage(text=trace, origins=origins)))
 
 
 def _told(message: Message) -> str:

@@ -44,7 +44,7 @@ class Run:
         self._ledger, self._interrupts = ledger, interrupts
         self._over = anyio.Event()
         self._answer: Answer | None = None
-        self._error: DagwrightError | None = None
+        self._error: Exception | None = None
 
     @property
     def id(self) -> str:
@@ -71,11 +71,21 @@ class Run:
 
     async def live(self, story: Callable[[], Awaitable[Answer]]) -> None:
         """Tell the story to its end, and write down how it ended: the one way out of a run."""
+        try:
+            await self._lived(story)
+        except LeaseLost as error:  # whoever holds the run now writes its end
+            self._error = error
+        except Exception as bug:  # who waits for the answer hears of it too
+            self._error = bug
+            raise
+        finally:
+            self._ledger.telling.end()
+            self._over.set()
+
+    async def _lived(self, story: Callable[[], Awaitable[Answer]]) -> None:
         ledger, began = self._ledger, anyio.current_time()
         try:
             self._answer = await story()
-        except LeaseLost as error:  # whoever holds the run now writes its end
-            self._error = error
         except DagwrightError as error:
             self._error = error
             summary = summarised(ledger.facts, wall_seconds=anyio.current_time() - began, reused=ledger.reused)
@@ -84,5 +94,3 @@ class Run:
             if self._answer is None and self._error is None:
                 with anyio.CancelScope(shield=True):
                     await ledger.record(RunInterrupted(why="the process stopped working on it"))
-            ledger.telling.end()
-            self._over.set()

@@ -25,7 +25,7 @@ from registry.context import fit_texts
 from registry.errors import DagwrightError, ModelError, ToolError
 from registry.messages import Json, ToolCall
 from registry.models.registry import ModelRegistry
-from registry.origins import Origins, joined
+from registry.origins import TRUSTED, Origins, joined
 from registry.tools.registry import ToolRegistry
 from registry.usage import Usage
 
@@ -125,7 +125,8 @@ class StepWork:
 def failed(step: AnyStep, error: DagwrightError) -> Failed:
     """The step's end by an error."""
     usage = error.usage if isinstance(error, ModelError) else Usage()
-    return Failed(step=step.id, error=type(error).__name__, message=str(error), usage=usage)
+    origins = error.origins if isinstance(error, BrokenReference) else TRUSTED
+    return Failed(step=step.id, error=type(error).__name__, message=str(error), usage=usage, origins=origins)
 
 
 def _known(step: Step, results: Results, window: int | None) -> list[tuple[str, str]]:

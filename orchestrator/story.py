@@ -5,12 +5,12 @@ Every part is written down when it is done, and taken from the ledger when it wa
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import anyio
 
-from orchestrator.errors import UnknownRun
+from orchestrator.errors import DeniedByHook, UnknownRun
 from orchestrator.events.facts import (
     AnswerWritten,
     Phase,
@@ -32,7 +32,7 @@ from orchestrator.state import RunState
 from orchestrator.summary import summarised
 from orchestrator.synthesis import Synthesis
 from orchestrator.waiting import Waiting
-from planner import DAGPlanner, Known, Plan, PlanAnalyzer, PlanError, check
+from planner import DAGPlanner, Known, Plan, PlanAnalyzer, Planned, PlanError, check
 from planner.analyzer import structural_verdict
 from planner.diff import plan_diff
 from planner.results import Achieved, Results, Verdict
@@ -130,7 +130,7 @@ class Story:
         if self._ledger.state.rounds:
             return self._ledger.state.rounds[0].plan
         if self._accepted.plan is not None:
-            return await self._ready(self._accepted.plan)
+            return await self._ready(Planned(plan=self._accepted.plan))
         planned = await self._planner().plan(
             self._accepted.goal,
             today=self._accepted.today,
@@ -138,10 +138,10 @@ class Story:
             hints=self._models.hints,
             call=self._call("plan", 1),
         )
-        return await self._ready(planned.plan, PlanReady(plan=planned.plan, diagnostics=planned.diagnostics, usage=planned.usage))
+        return await self._ready(planned)
 
     async def _revise(self, plan: Plan, results: Results, verdict: Verdict, round_: int) -> Plan | None:
-        """The next plan, or None when the planner has none. What it shares with the one before is not done again."""
+        """The next plan, or None when there is none to be had. What it shares with the one before is not done again."""
         await self._phase("replanning")
         if len(self._ledger.state.rounds) >= round_:
             return self._ledger.state.rounds[round_ - 1].plan
@@ -155,26 +155,26 @@ class Story:
                 hints=self._models.hints,
                 call=self._call("plan", round_),
             )
-        except PlanError:  # the calls are written down; the answer is made from what there is, and says what is missing
+            return await self._ready(planned, round_=round_, before=plan)
+        except (PlanError, DeniedByHook):  # the answer is made from what there is, and says what is missing
             return None
-        ready = PlanReady(
-            plan=planned.plan,
-            round=round_,
-            diagnostics=planned.diagnostics,
-            diff=plan_diff(plan, planned.plan),
-            usage=planned.usage,
-        )
-        return await self._ready(planned.plan, ready)
 
-    async def _ready(self, plan: Plan, ready: PlanReady | None = None) -> Plan:
+    async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None) -> Plan:
         """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
-        plan = await self._hooks.on_plan(plan)
+        plan = await self._hooks.on_plan(planned.plan)
         tools, hints = frozenset(self._tools.names), frozenset(self._models.hints)
         found = check(plan, Known(tools=tools, hints=hints, inputs=self._accepted.inputs))
         if any(each.severity == "error" for each in found):
             raise PlanError(found)
-        ready = ready or PlanReady(plan=plan)
-        await self._ledger.record(replace(ready, plan=plan, diagnostics=(*ready.diagnostics, *found)))
+        await self._ledger.record(
+            PlanReady(
+                plan=plan,
+                round=round_,
+                diagnostics=(*planned.diagnostics, *found),
+                diff={} if before is None else plan_diff(before, plan),
+                usage=planned.usage,
+            )
+        )
         return plan
 
     async def _judge(self, plan: Plan, results: Results, round_: int) -> Verdict:
@@ -208,7 +208,7 @@ class Story:
         answer = self._answer(plan, results, outcome=outcome, output=written.text, verdict=verdict)
         ended = self._ledger.state.ended
         if ended is None or ended.outcome == "failed":  # a failed run may be resumed, and then end better
-            await self._ledger.record(RunEnded(outcome=outcome, summary=answer.summary))
+            await self._ledger.record(RunEnded(outcome=outcome, summary=answer.summary, answer=written.text))
         return answer
 
     def _answer(

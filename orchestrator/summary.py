@@ -24,6 +24,7 @@ def summarised(facts: Iterable[Recorded], *, wall_seconds: float, reused: int) -
         skipped=sum(isinstance(result, Skipped) for result in results),
         reused=reused,
         overlapped=_overlapped(events),
+        iterations=sum(0 if isinstance(result, Skipped) else result.iterations for result in results),
     )
 
 

@@ -8,11 +8,12 @@ from orchestrator.journalled import JournalledModel
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
 from orchestrator.prompts import synthesis_messages, unwritten
-from planner import Plan
+from planner import BrokenReference, Plan
+from planner.prompts import origins_of
 from planner.references import only, rendered, resolve
 from planner.results import Failed, Results, Succeeded, Verdict
 from registry.calls import Call
-from registry.context import fit_texts
+from registry.context import ContextGuard, fit_texts
 from registry.errors import ModelError, Truncated
 from registry.messages import Piece, Reply, Request, Reset, TextPiece
 from registry.models.model import Model
@@ -63,22 +64,26 @@ class Synthesis:
         return AnswerWritten(text=reply.text + mark, by=reply.model or self._model.name, usage=reply.usage)
 
     def _named_output(self, plan: Plan, results: Results) -> AnswerWritten | None:
-        """The output of the step that the plan names, if it succeeded: otherwise the answer is made from what exists."""
+        """The output of the step that the plan names, if there is any: otherwise the answer is made from what exists."""
         if plan.output is None:
             return None
         reference = only(plan.output)
         if reference is None or not isinstance(results.get(reference.name), Succeeded):
             return None
-        text = rendered(resolve(plan.output, inputs={}, results=results).value)
-        return AnswerWritten(text=text, by=f"step:{reference.name}")
+        try:
+            text = rendered(resolve(plan.output, inputs={}, results=results).value)
+        except BrokenReference:
+            return None
+        return AnswerWritten(text=text, by=f"step:{reference.name}") if text.strip() else None
 
     def _request(self, plan: Plan, results: Results, verdict: Verdict) -> Request:
         names = [step_id for step_id, result in results.items() if _tells(result)]
         texts = [_told(results[name]) for name in names]
         if self._model.context_window is not None:
             texts = fit_texts(texts, self._model.context_window // 2)
-        messages = synthesis_messages(plan.goal, list(zip(names, texts, strict=True)), verdict)
-        return Request(messages=messages, max_tokens=self._limits.answer_tokens)
+        messages = synthesis_messages(plan.goal, list(zip(names, texts, strict=True)), verdict, origins_of(results))
+        fitted = ContextGuard(self._model.context_window).fit(messages)
+        return Request(messages=fitted.messages, max_tokens=self._limits.answer_tokens)
 
     async def _streamed(self, request: Request, shown: _Shown) -> Reply:
         model = JournalledModel(self._model, self._ledger)

@@ -8,20 +8,13 @@ from contextlib import contextmanager
 def sole_error() -> Iterator[None]:
     """A group that holds one kind of error is that error: callers catch what happened, not how the work was arranged.
 
-    The group stays as its cause. A group of several kinds is raised as it is.
+    Where there were several of the kind the first is raised, and the group stays as its cause. A group of several kinds is
+    raised as it is. A group within the group was somebody else's, and counts as one error.
     """
     try:
         yield
     except BaseExceptionGroup as group:
-        leaves = list(_leaves(group))
-        if len({type(leaf) for leaf in leaves}) > 1:
+        errors = list(dict.fromkeys(group.exceptions))  # one error may have reached several tasks
+        if len({type(error) for error in errors}) > 1:
             raise
-        raise leaves[0] from (group if len(leaves) > 1 else leaves[0].__cause__)
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
+        raise errors[0] from (group if len(errors) > 1 else errors[0].__cause__)

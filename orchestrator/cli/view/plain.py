@@ -1,0 +1,111 @@
+"""A run as plain lines, for logs, pipes and terminals that can't redraw."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TextIO
+
+from orchestrator.cli.view.screen import Screen
+from orchestrator.cli.view.text import counted, listed, one_line, seconds_told, tokens_told
+from orchestrator.events.project import ChannelMessage, Projection
+from registry.messages import Json
+
+WIDTH = 160
+"""Characters of a line at most; what models and tools wrote is cut to it."""
+
+
+class PlainLines(Screen):
+    """One line for each phase, plan, message of the user, step begun and ended, and tool called. The answer is not among them."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._running: dict[str, None] = {}
+
+    def show(self, projection: Projection) -> None:
+        for message in projection.messages:
+            for line in self._lines(message):
+                self._err.write(one_line(line, limit=WIDTH) + "\n")
+        self._err.flush()
+
+    def _lines(self, message: ChannelMessage) -> Iterator[str]:
+        payload = message.payload
+        match message.channel:
+            case "phase":
+                yield payload["phase"].replace("_", " ")
+            case "plan":
+                yield plan_line(payload)
+                yield from diagnostic_lines(payload)
+            case "inject":
+                yield f"message received: {payload['content']}"
+            case "step_progress":
+                yield from self._progress(payload)
+            case "step":
+                yield from _tool(payload)
+            case _:
+                pass
+
+    def _progress(self, payload: Mapping[str, Json]) -> Iterator[str]:
+        step = payload["step_id"]
+        match payload["event"]:
+            case "started":
+                self._running.pop(step, None)
+                yield _started(payload, beside=list(self._running))
+                self._running[step] = None
+            case "completed" | "failed" | "skipped":
+                self._running.pop(step, None)
+                yield _ended(payload)
+            case _:
+                pass
+
+
+def plan_line(payload: Mapping[str, Json]) -> str:
+    """The plan in one line: its steps and what each comes after, and what a revision changed."""
+    steps = payload["plan"]["steps"]
+    told = [step["id"] + (f" (after {listed(step['depends_on'])})" if step["depends_on"] else "") for step in steps]
+    name = "plan" if payload["round"] == 1 else f"plan {payload['round']}"
+    changes = [f"{change} {listed(ids)}" for change, ids in payload["diff"].items() if ids]
+    return f"{name}: {counted(len(steps), 'step')}: {', '.join(told)}" + "".join(f"; {change}" for change in changes)
+
+
+def diagnostic_lines(payload: Mapping[str, Json]) -> Iterator[str]:
+    """One line for each finding in the plan: a repair is never silent."""
+    for found in payload["diagnostics"]:
+        fix = f" ({found['fix']})" if found["fix"] else ""
+        yield f"plan: {found['severity']} {found['code']}: {found['message']}{fix}"
+
+
+def _started(payload: Mapping[str, Json], *, beside: list[str]) -> str:
+    again = f" again, attempt {payload['attempt']}," if payload["attempt"] > 1 else ""
+    model = f" on {payload['model']}" if payload["model"] else ""
+    company = f" beside {listed(beside)}" if beside else ""
+    return f"{_name(payload)}: started{again}{model}{company}: {payload['task'] or payload['kind']}"
+
+
+def _ended(payload: Mapping[str, Json]) -> str:
+    match payload["event"]:
+        case "completed":
+            return f"{_name(payload)}: done{_cost(payload)}"
+        case "failed":
+            return f"{_name(payload)}: failed{_cost(payload)}: {payload['error']}: {payload['message']}"
+        case _:
+            return f"{_name(payload)}: skipped: {payload['reason']}"
+
+
+def _name(payload: Mapping[str, Json]) -> str:
+    return one_line(payload["step_id"], limit=32)
+
+
+def _cost(payload: Mapping[str, Json]) -> str:
+    seconds = f" in {seconds_told(payload['seconds'])}"
+    if not payload["model"]:
+        return seconds
+    return f"{seconds}, {tokens_told(payload['tokens'], exact=payload['tokens_exact'])}, on {payload['model']}"
+
+
+def _tool(payload: Mapping[str, Json]) -> Iterator[str]:
+    match payload:
+        case {"type": "iteration", "status": "start", "tool_name": tool, "tool_args": args}:
+            yield f"{_name(payload)}: calls {tool} {json.dumps(args, ensure_ascii=False)}"
+        case {"type": "iteration", "status": "done", "tool_name": tool, "error": str(), "observation": observation}:
+            yield f"{_name(payload)}: {tool} failed: {observation}"
+        case _:
+            pass

@@ -1,0 +1,99 @@
+"""A run as plain lines."""
+
+from io import StringIO
+
+import pytest
+
+from orchestrator.cli.view.plain import WIDTH, PlainLines
+from orchestrator.cli.view.screen import watch
+from orchestrator.events.facts import PlanReady
+from orchestrator.events.project import project
+from orchestrator.events.recorded import Event
+from planner import Plan, Step
+from planner.results import Succeeded
+from tests.orchestrator.cli.view.script import SCRIPT, ended, recorded, started, stream
+
+pytestmark = pytest.mark.anyio
+
+LINES = """\
+planning
+plan: 3 steps: look, sum, merge (after look, sum)
+plan: repair P005: 'luk' named no step (the edge is gone)
+executing
+look: started on small: Look at it
+sum: started beside look: tool
+sum: calls calculator {"expression": "1/0"}
+look: calls search {"q": "\\u001b[2Jü"}
+look: calls read "{"
+sum: calculator failed: error: no such number
+sum: failed in 0.5 s: ToolFailed: error: no such number
+merge: skipped: sum failed
+look: done in 2.5 s, 1,234 tokens, on small
+message received: Be quick
+replanning
+plan 2: 2 steps: look, guess (after look); added guess; removed sum, merge; kept look
+executing
+guess: started again, attempt 2, on large: Guess it
+guess: done in 1 min 15 s, at least 1,234 tokens, on large
+synthesis
+"""
+
+
+async def test_a_run_in_plain_lines() -> None:
+    """Every phase, plan, step and tool has its line, with model, seconds and tokens; the answer is not among them."""
+    err = StringIO()
+    screen = PlainLines(err)
+
+    await watch(stream(SCRIPT), screen)
+
+    assert LINES == err.getvalue()
+    assert not screen.answered
+
+
+def lines(*events: Event) -> list[str]:
+    err = StringIO()
+    screen = PlainLines(err)
+    for each in recorded(events):
+        screen.show(project(each))
+    return err.getvalue().splitlines()
+
+
+async def test_a_step_is_beside_all_that_run() -> None:
+    """A step that starts names those under way, and not those that have ended."""
+    told = lines(
+        started("a", model="m", task="x"),
+        started("b", model="m", task="y"),
+        ended(Succeeded(step="a", output="", model="m")),
+        started("c", model="m", task="z"),
+    )
+
+    assert ["a: started on m: x", "b: started on m beside a: y", "c: started on m beside b: z"] == [
+        line for line in told if "started" in line
+    ]
+
+
+async def test_a_line_is_a_line() -> None:
+    """Neither a long task nor a long id makes a line longer than the width, or hides what happened."""
+    told = lines(started("i" * 100 + "\n", model="m", task="word\n" * 100))
+
+    assert 1 == len(told)
+    assert WIDTH == len(told[0])
+    assert told[0].startswith("i" * 31 + "…: started on m: word word")
+
+
+async def test_names_of_a_plan_can_not_steer_the_terminal() -> None:
+    """A line is stripped as a whole, wherever in it the control characters come from."""
+    told = lines(started("a\x1b[2J", model="m\x9b1m", task="\x1b]0;x\x07t"))
+
+    assert ["a: started on m: t"] == told
+
+
+async def test_a_wide_plan_takes_one_line() -> None:
+    """A plan of hundreds of steps is told by its beginning."""
+    plan = Plan(goal="g", steps=tuple(Step(id=f"step-{n}", task="x") for n in range(500)))
+
+    (told,) = lines(PlanReady(plan=plan))
+
+    assert told.startswith("plan: 500 steps: step-0, step-1, ")
+    assert told.endswith("…")
+    assert len(told) == WIDTH

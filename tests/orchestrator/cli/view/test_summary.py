@@ -1,0 +1,55 @@
+"""The end of a run in a few lines."""
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.cli.view.summary import summary_lines
+from orchestrator.events.facts import RunOutcome, Summary
+from orchestrator.run import Answer
+from registry.usage import UNMETERED, Usage
+from tests.orchestrator.cli.view.script import FIRST, SUMMARY, USAGE
+
+
+def lines(summary: Summary, outcome: RunOutcome = "achieved") -> list[str]:
+    return summary_lines(
+        Answer(run_id="r1", outcome=outcome, output="x", plan=FIRST, steps={}, usage=summary.usage, summary=summary)
+    )
+
+
+def test_a_summary_says_it_all() -> None:
+    """Outcome, time, steps, what running side by side won, calls, tokens, and the run's id."""
+    assert [
+        "achieved in 9.0 s",
+        "4 steps: 2 succeeded, 1 failed, 1 skipped",
+        "step time 12.5 s; side by side: look, sum; that won 3.5 s",
+        "1 model call, 2 tool calls, 1,234 tokens",
+        "run r1",
+    ] == lines(SUMMARY)
+
+
+@pytest.mark.parametrize(
+    ("summary", "line"),
+    [
+        pytest.param(
+            replace(SUMMARY, usage=USAGE + UNMETERED), "2 model calls, 2 tool calls, at least 1,234 tokens", id="unmetered"
+        ),
+        pytest.param(replace(SUMMARY, usage=Usage()), "0 model calls, 2 tool calls, 0 tokens", id="no model"),
+        pytest.param(replace(SUMMARY, overlapped=()), "step time 12.5 s", id="one after another"),
+        pytest.param(replace(SUMMARY, step_seconds=8.0), "step time 8.0 s; side by side: look, sum", id="nothing won"),
+        pytest.param(replace(SUMMARY, reused=1), "reused 1 of the steps and calls done before", id="reused"),
+        pytest.param(
+            replace(SUMMARY, reused=1), "step time 12.5 s; side by side: look, sum", id="no gain claimed for a resumed run"
+        ),
+    ],
+)
+def test_a_summary_claims_no_more_than_it_knows(summary: Summary, line: str) -> None:
+    """Lower bounds are called so, and a gain is only told where there was one in this life of the run."""
+    assert line in lines(summary)
+
+
+def test_a_run_without_steps_says_nothing_of_them() -> None:
+    """A run that is suspended or failed early has a short summary."""
+    nothing = replace(SUMMARY, steps=0, succeeded=0, failed=0, skipped=0, overlapped=(), step_seconds=0.0)
+
+    assert ["suspended in 9.0 s", "1 model call, 2 tool calls, 1,234 tokens", "run r1"] == lines(nothing, "suspended")
