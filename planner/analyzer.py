@@ -1,0 +1,83 @@
+"""Is the goal met? One judge that asks a model, and one that only counts."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planner.plan import Plan
+from planner.prompts import ending, judging
+from planner.results import NO_USAGE, Achieved, Missing, Results, Succeeded, Verdict
+from registry.calls import Call
+from registry.errors import NoTypedAnswer
+from registry.models.model import Model
+from registry.structured import structured_llm_call
+from registry.usage import Usage
+
+
+class VerdictAnswer(BaseModel):
+    """What the judge is asked for. Only `achieved` can't be done without."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"required": ["reasoning", "achieved", "confidence", "missing", "final_answer"]},
+    )
+
+    reasoning: str = ""
+    achieved: bool
+    confidence: float = Field(default=0.5, ge=0, le=1)
+    missing: tuple[str, ...] = ()
+    final_answer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict and what it cost."""
+
+    verdict: Verdict
+    usage: Usage = NO_USAGE
+
+
+class PlanAnalyzer:
+    """Judges with one structured call to `model`."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def judge(self, goal: str, plan: Plan, results: Results, call: Call) -> Judged:
+        """Whether the results meet the goal. Where no step succeeded, no model is asked.
+
+        A judge whose answer can't be read decides nothing: then the steps alone do, with a confidence of 0. Raises any
+        `ModelError` of an outage, which is an error and not a verdict.
+        """
+        if not any(isinstance(result, Succeeded) for result in results.values()):
+            return Judged(verdict=Missing(reasoning="no step succeeded", missing=_unfinished(plan, results)))
+        question = judging(goal, plan, results, window=self._model.context_window)
+        try:
+            answer = await structured_llm_call(self._model, question, VerdictAnswer, call, name="verdict")
+        except NoTypedAnswer as unreadable:
+            return Judged(verdict=_by_steps(plan, results, confidence=0.0, why=f"{unreadable}; "), usage=unreadable.usage)
+        return Judged(verdict=_verdict(answer.value), usage=answer.usage)
+
+
+def structural_verdict(plan: Plan, results: Results) -> Verdict:
+    """The verdict that needs no model: achieved when every step of the plan succeeded."""
+    return _by_steps(plan, results, confidence=1.0, why="")
+
+
+def _by_steps(plan: Plan, results: Results, *, confidence: float, why: str) -> Verdict:
+    unfinished = _unfinished(plan, results)
+    if not unfinished:
+        return Achieved(reasoning=f"{why}every step succeeded", confidence=confidence)
+    count = f"{len(unfinished)} of {len(plan.steps)} steps did not succeed"
+    return Missing(reasoning=why + count, missing=unfinished, confidence=confidence)
+
+
+def _unfinished(plan: Plan, results: Results) -> tuple[str, ...]:
+    endings = [(step.id, results.get(step.id)) for step in plan.steps]
+    return tuple(f"{step_id} {ending(result)[0]}" for step_id, result in endings if not isinstance(result, Succeeded))
+
+
+def _verdict(answer: VerdictAnswer) -> Verdict:
+    if answer.achieved:
+        return Achieved(reasoning=answer.reasoning, confidence=answer.confidence, final_answer=answer.final_answer)
+    missing = tuple(item for item in answer.missing if item.strip()) or (answer.reasoning or "the judge did not say what",)
+    return Missing(reasoning=answer.reasoning, missing=missing, confidence=answer.confidence, final_answer=answer.final_answer)

@@ -1,0 +1,63 @@
+"""What the plan checker finds: stable codes, the exact place, what to do."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "repair"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding.
+
+    `place` is a JSON pointer into the plan (`/steps/2/depends_on/0`), empty for the plan as a whole. `fix` says what to do.
+    A "repair" is an error that a deterministic pass has already mended; its message says how.
+    """
+
+    code: str
+    severity: Severity
+    place: str
+    message: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        where = f" at {self.place}" if self.place else ""
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.code} {self.severity}{where}: {self.message}{fix}"
+
+
+CODES = {
+    "P001": "the plan has no steps",
+    "P002": "a step's id is not usable",
+    "P003": "two steps share an id",
+    "P004": "a step depends on itself",
+    "P005": "a dependency names no step",
+    "P006": "steps wait for each other in a circle",
+    "P007": "an agent step has no task",
+    "P008": "a tool is not among the run's tools",
+    "P009": "a model hint is neither a role nor a model",
+    "P010": "a reference can't be read or points at nothing",
+    "P011": "an input without default was not given",
+    "P012": "a field is unknown or of the wrong type",
+    "P013": "the plan has no goal",
+    "P014": "the text is not a plan in JSON or YAML",
+    "P015": "an input was given that the plan does not have",
+    "P016": "the plan has more steps than were asked for",
+    "P017": "two steps do the same",
+}
+"""Every code and what it stands for. A code is never reused for something else."""
+
+
+def error(code: str, place: str, message: str, *, fix: str = "") -> Diagnostic:
+    """A finding that keeps the plan from running."""
+    return Diagnostic(code=code, severity="error", place=place, message=message, fix=fix)
+
+
+def repaired(code: str, place: str, message: str) -> Diagnostic:
+    """An error that has been mended; the message says what was wrong and what was done."""
+    return Diagnostic(code=code, severity="repair", place=place, message=message)
+
+
+def pointer(*parts: str | int) -> str:
+    """The JSON pointer (RFC 6901) of these keys and positions."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

@@ -1,0 +1,149 @@
+"""From a goal to a plan, and from what came of it to the next one."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, WithJsonSchema
+
+from planner.check import Known, check
+from planner.diagnostics import Diagnostic, error
+from planner.errors import PlanError
+from planner.graph import graph
+from planner.plan import Draft, Plan
+from planner.prompts import correcting, means_of, planning, revising
+from planner.repair import repair
+from planner.results import NO_USAGE, Results, Succeeded, Verdict
+from registry.calls import Call
+from registry.errors import ModelError, NoTypedAnswer
+from registry.messages import Json, Message, ToolSpec
+from registry.models.model import Model
+from registry.origins import joined
+from registry.structured import StructuredCallResult, structured_llm_call
+from registry.usage import Usage
+
+MAX_STEPS = 12
+"""Steps that one answer of the model may add."""
+_ANSWERS = 2
+
+_STEPS_SCHEMA: dict[str, Json] = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": MAX_STEPS,
+    "items": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "a short name"},
+            "task": {"type": "string", "description": "what to do, in full"},
+            "depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps it needs"},
+            "tool_hint": {"type": "string"},
+            "model_hint": {"type": "string"},
+        },
+        "required": ["id", "task", "depends_on"],
+        "additionalProperties": False,
+    },
+}
+
+
+class PlanAnswer(BaseModel):
+    """What the model is asked for. The schema is strict, the reading is not: `repair` makes the best of what comes."""
+
+    steps: Annotated[list[Json], WithJsonSchema(_STEPS_SCHEMA)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A plan that can run, what had to be mended for it, and what the model spent."""
+
+    plan: Plan
+    diagnostics: tuple[Diagnostic, ...] = ()
+    usage: Usage = NO_USAGE
+
+
+class DAGPlanner:
+    """Plans with one structured call to `model`, and one more when the answer is beyond repair."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def plan(self, goal: str, *, today: str, tools: Sequence[ToolSpec], hints: Sequence[str], call: Call) -> Planned:
+        """A plan for the goal.
+
+        `today` is the date as the model is to read it, empty for none. `hints` are the roles and models that a step may ask for.
+        Raises `PlanError` when the model gives no usable plan, and any `ModelError` of an outage.
+        """
+        base = Draft(goal=goal)
+        if not goal.strip():
+            raise PlanError(tuple(found for found in check(base, Known()) if found.code == "P013"))
+        return await self._drafted(planning(goal, today=today, tools=tools, hints=hints), base, _known(tools, hints), call)
+
+    async def revise(
+        self,
+        plan: Plan,
+        results: Results,
+        verdict: Verdict,
+        *,
+        today: str,
+        tools: Sequence[ToolSpec],
+        hints: Sequence[str],
+        call: Call,
+    ) -> Planned:
+        """The next plan after one that did not meet its goal: what succeeded, unchanged, and new steps behind it.
+
+        Raises `PlanError` when the model adds no usable step, and any `ModelError` of an outage.
+        """
+        means = means_of(today, tools, hints)
+        question = revising(plan, results, verdict, means=means, window=self._model.context_window)
+        return await self._drafted(question, kept(plan, results), _known(tools, hints), call)
+
+    async def _drafted(self, question: tuple[Message, ...], base: Draft, known: Known, call: Call) -> Planned:
+        usage = NO_USAGE
+        messages = question
+        wrong: tuple[Diagnostic, ...] = ()
+        for _ in range(_ANSWERS):
+            answer = await self._asked(messages, call, usage)
+            usage += answer.usage
+            draft, found = repair(answer.raw, known, base=base, most=MAX_STEPS)
+            wrong = _unusable(draft, base) or tuple(one for one in found if one.severity == "error")
+            if draft is not None and not wrong:
+                return Planned(plan=Plan.of(draft), diagnostics=found, usage=usage)
+            origins = joined(*(message.origins for message in question))
+            messages = (*question, *correcting(json.dumps(answer.raw, ensure_ascii=False), (*wrong, *found), origins))
+        raise PlanError(wrong, usage=usage)
+
+    async def _asked(self, messages: tuple[Message, ...], call: Call, spent: Usage) -> StructuredCallResult[PlanAnswer]:
+        try:
+            return await structured_llm_call(self._model, messages, PlanAnswer, call, name="plan")
+        except NoTypedAnswer as none:
+            unreadable = error("P014", "", f"the model's answer is no plan: {none}")
+            raise PlanError((unreadable,), usage=spent + none.usage) from none
+        except ModelError as outage:
+            outage.usage = spent + outage.usage
+            raise
+
+
+def kept(plan: Plan, results: Results) -> Draft:
+    """What of the plan stays in its revision: the steps that succeeded and all that these depend on, as they are.
+
+    The output does not stay: the step that it names did not meet the goal by itself.
+    """
+    edges = graph(plan.steps)
+    stays: set[str] = set()
+    ahead = [step_id for step_id, result in results.items() if isinstance(result, Succeeded) and step_id in edges]
+    while ahead:
+        step_id = ahead.pop()
+        if step_id not in stays:
+            stays.add(step_id)
+            ahead.extend(edges.predecessors(step_id))
+    return Draft(goal=plan.goal, inputs=plan.inputs, steps=tuple(step for step in plan.steps if step.id in stays))
+
+
+def _known(tools: Sequence[ToolSpec], hints: Sequence[str]) -> Known:
+    return Known(tools=frozenset(tool.name for tool in tools), hints=frozenset(hints))
+
+
+def _unusable(draft: Draft | None, base: Draft) -> tuple[Diagnostic, ...]:
+    if draft is not None and len(draft.steps) == len(base.steps):
+        return (error("P001", "/steps", "the answer adds no step", fix="add at least one"),)
+    return ()

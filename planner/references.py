@@ -1,0 +1,218 @@
+"""References such as `${inputs.city}`, `${steps.find.output}` and `${steps.find.data.items[0].name}`.
+
+A reference is a path and nothing else: no expressions, no code. `$${` is a plain `${`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, assert_never
+
+from planner.diagnostics import pointer
+from planner.errors import BrokenReference
+from planner.results import Failed, Results, Skipped, StepResult, Succeeded
+from planner.shapes import StepShape
+from registry.errors import there_are
+from registry.messages import Json
+from registry.origins import TRUSTED, Origins, joined
+
+_ESCAPE = "$${"
+_TOKEN = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_NAME = r"[\w-]+"
+_PATH = re.compile(rf"(inputs|steps)\.({_NAME})((?:\.{_NAME}|\[[0-9]{{1,9}}\])*)")
+_PART = re.compile(rf"\.({_NAME})|\[([0-9]+)\]")
+_KEYS_SHOWN = 20
+
+HOW = "write ${inputs.NAME}, ${steps.ID.output} or ${steps.ID.data.KEY[0]}; for a plain ${ write $${"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """`name` is the input's name or the step's id; `path` leads on from there, for a step beginning with "output" or "data".
+
+    `text` is the reference as written, `place` the JSON pointer of the string that holds it.
+    """
+
+    source: Literal["inputs", "steps"]
+    name: str
+    path: tuple[str | int, ...]
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """Something that begins like a reference and is none."""
+
+    text: str
+    place: str = ""
+
+
+class Resolved(NamedTuple):
+    """A value with its references followed, and the origins of all that they brought in."""
+
+    value: Json
+    origins: Origins
+
+
+def scan(value: Json) -> Iterator[Reference | Unreadable]:
+    """Whatever looks like a reference, at any depth, in order."""
+    for place, text in _strings(value, ""):
+        for token in _TOKEN.finditer(text):
+            if token[0] != _ESCAPE:
+                yield _read(token, place)
+
+
+def find(value: Json) -> tuple[Reference, ...]:
+    """Every reference in the value, at any depth, in order."""
+    return tuple(found for found in scan(value) if isinstance(found, Reference))
+
+
+def implied(step: StepShape) -> tuple[str, ...]:
+    """The steps that this step refers to, each once: it can't start before them."""
+    names = {found.name: None for _, value in step.texts() for found in find(value) if found.source == "steps"}
+    return tuple(names)
+
+
+def only(text: str) -> Reference | None:
+    """The reference that the text consists of, None when it is anything else."""
+    token = _TOKEN.fullmatch(text)
+    found = _read(token, "") if token and token[0] != _ESCAPE else None
+    return found if isinstance(found, Reference) else None
+
+
+def rewrite(value: Json, written: Callable[[Reference | Unreadable], str]) -> Json:
+    """The value with each reference replaced by what `written` makes of it; the rest stays, escapes too."""
+
+    def change(text: str) -> str:
+        return _TOKEN.sub(lambda token: token[0] if token[0] == _ESCAPE else written(_read(token, "")), text)
+
+    return _mapped(value, change)
+
+
+def renamed(reference: Reference, name: str) -> str:
+    """The reference as it is written when its step or input has another name."""
+    start = len("${" + reference.source + ".")
+    return reference.text[:start] + name + reference.text[start + len(reference.name) :]
+
+
+def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results) -> Resolved:
+    """Follows every reference in the value, at any depth.
+
+    A string that is one reference and nothing else becomes what the reference leads to, of whatever type; inside other
+    text it is `rendered`. A step that failed or was skipped gives a text that says so. Raises `BrokenReference`.
+    """
+    origins: list[Origins] = []
+
+    def read(token: re.Match[str]) -> Json:
+        found, origin = _look_up(_read(token, ""), inputs, results)
+        origins.append(origin)
+        return found
+
+    def change(text: str) -> Json:
+        token = _TOKEN.fullmatch(text)
+        if token and token[0] != _ESCAPE:
+            return read(token)
+        return _TOKEN.sub(lambda token: "${" if token[0] == _ESCAPE else rendered(read(token)), text)
+
+    return Resolved(value=_mapped(value, change), origins=joined(*origins))
+
+
+def rendered(value: Json) -> str:
+    """A JSON value inside a text: text as it is, everything else as compact JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read(token: re.Match[str], place: str) -> Reference | Unreadable:
+    path = _PATH.fullmatch(token[1] or "")
+    if path is None:
+        return Unreadable(text=token[0], place=place)
+    source, name, rest = path.groups()
+    parts = tuple(key or int(position) for key, position in _PART.findall(rest))
+    if source == "inputs":
+        return Reference(source="inputs", name=name, path=parts, text=token[0], place=place)
+    if parts == ("output",) or parts[:1] == ("data",):
+        return Reference(source="steps", name=name, path=parts, text=token[0], place=place)
+    return Unreadable(text=token[0], place=place)
+
+
+def _look_up(found: Reference | Unreadable, inputs: Mapping[str, Json], results: Results) -> tuple[Json, Origins]:
+    match found:
+        case Unreadable(text=text):
+            raise BrokenReference(text, HOW)
+        case Reference(source="inputs", name=name, path=path, text=text):
+            if name not in inputs:
+                raise BrokenReference(text, f"no input named {name!r}; {there_are(name, inputs)}")
+            return _follow(text, inputs[name], path, TRUSTED), TRUSTED
+        case Reference(name=name, path=path, text=text):
+            if name not in results:
+                raise BrokenReference(text, f"step {name!r} has not ended")
+            return _of_step(text, results[name], path)
+
+
+def _of_step(text: str, result: StepResult, path: tuple[str | int, ...]) -> tuple[Json, Origins]:
+    match result:
+        case Succeeded(output=output, data=data, origins=origins):
+            if path == ("output",):
+                return output, origins
+            if data is None:
+                raise BrokenReference(text, f"step {result.step!r} gave plain text and no data")
+            return _follow(text, data, path[1:], origins), origins
+        case Failed(message=message, origins=origins):
+            return f"(no result: step {result.step!r} failed: {message})", origins
+        case Skipped(reason=reason):
+            return f"(no result: step {result.step!r} was skipped: {reason})", TRUSTED
+        case _:
+            assert_never(result)
+
+
+def _follow(text: str, found: Json, path: tuple[str | int, ...], origins: Origins) -> Json:
+    for key in path:
+        match key, found:
+            case (int(), list() | tuple()) if key < len(found):
+                found = found[key]
+            case (str(), Mapping()) if key in found:
+                found = found[key]
+            case _:
+                raise BrokenReference(text, f"there is no {key!r} in {_described(found)}", origins=origins)
+    return found
+
+
+def _described(value: Json) -> str:
+    match value:
+        case Mapping():
+            keys = sorted(map(str, value))
+            more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
+            return f"an object with the keys: {', '.join(keys[:_KEYS_SHOWN]) or 'none'}{more}"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case str():
+            return "a text"
+        case _:
+            return json.dumps(value)
+
+
+def _strings(value: Json, place: str) -> Iterator[tuple[str, str]]:
+    match value:
+        case str():
+            if "${" in value:
+                yield place, value
+        case Mapping():
+            for key, inner in value.items():
+                yield from _strings(inner, place + pointer(key))
+        case list() | tuple():
+            for position, inner in enumerate(value):
+                yield from _strings(inner, place + pointer(position))
+
+
+def _mapped(value: Json, change: Callable[[str], Json]) -> Json:
+    match value:
+        case str():
+            return change(value) if "${" in value else value
+        case Mapping():
+            return {key: _mapped(inner, change) for key, inner in value.items()}
+        case list() | tuple():
+            return [_mapped(inner, change) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,57 @@
+"""Repairs what a model wrote for a plan, by fixed rules and without asking anybody. Whatever is changed is reported.
+
+A plan that a person submits is never repaired: it is checked, and refused with its diagnostics.
+"""
+
+from collections.abc import Mapping
+
+from planner.check import Known
+from planner.diagnostics import Diagnostic, error
+from planner.files.text import too_deep
+from planner.plan import Draft
+from planner.repair.edges import without_circles, without_loose_edges, without_loose_references
+from planner.repair.entries import Ground
+from planner.repair.naming import with_usable_ids, without_relisted
+from planner.repair.pruning import with_known_names, without_empty, without_surplus, without_twins
+from planner.repair.reading import entries_of
+from registry.messages import Json
+
+__all__ = ["repair"]
+
+_PASSES = (
+    without_relisted,
+    with_usable_ids,
+    with_known_names,
+    without_empty,
+    without_loose_edges,
+    without_loose_references,
+    without_circles,
+    without_twins,
+    without_surplus,
+)
+_NOTHING = Draft()
+
+
+def repair(
+    value: Json, known: Known, *, base: Draft = _NOTHING, most: int | None = None
+) -> tuple[Draft | None, tuple[Diagnostic, ...]]:
+    """The draft that a model meant, and what had to be mended for it; None and an error when it is nothing like a plan.
+
+    `base` is what the answer extends: its goal, inputs, output and steps stay as they are, and come first. `most` is how many
+    steps the answer may add. A repaired draft has no structural errors but that it may lack steps (P001) or a goal (P013).
+    """
+    read = None if too_deep(value) else entries_of(value)
+    if read is None:
+        return None, (error("P012", "", "the answer is no plan", fix='answer with {"steps": [...]}'),)
+    entries, found = read
+    ground = Ground(known=known, base=base, most=most)
+    for mend in _PASSES:
+        entries, mended = mend(entries, ground)
+        found = found + mended
+    steps = (*base.steps, *(entry.step for entry in entries))
+    return Draft(goal=base.goal or _goal(value), inputs=base.inputs, steps=steps, output=base.output), tuple(found)
+
+
+def _goal(value: Json) -> str:
+    goal = value.get("goal") if isinstance(value, Mapping) else None
+    return goal if isinstance(goal, str) else ""

@@ -1,0 +1,95 @@
+"""Content digests of steps."""
+
+import subprocess
+import sys
+
+import pytest
+
+from planner.identity import step_digests
+from planner.plan import Input, ToolStep
+from tests.planner.drafts import plan, step
+
+BASE = plan(step("a"), step("b", "a", task="see ${steps.a.output}"))
+
+
+def digests(*steps, given=None, **fields):
+    return list(step_digests(plan(*steps, **fields), given or {}).values())
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([step("x", task="do a"), step("y", "x", task="see ${steps.x.output}")], id="other ids"),
+        pytest.param([step("x", task="do a", timeout=3), step("b", task="see ${steps.x.output}")], id="limits, implied edge"),
+        pytest.param([step("a", accept=("exhausted",), max_iterations=3, on_failure="stop"), BASE.steps[1]], id="policies"),
+    ],
+)
+def test_same_work(steps):
+    """Ids and limits are not part of a step's digest, and a renamed dependency is the same dependency."""
+    assert list(step_digests(BASE, {}).values()) == digests(*steps)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([step("a"), step("b", "a", task="look at ${steps.a.output}")], id="task"),
+        pytest.param([step("a", task="do A"), BASE.steps[1]], id="task of a dependency"),
+        pytest.param([step("a", tool_hint="t"), BASE.steps[1]], id="tool hint of a dependency"),
+        pytest.param([step("a"), step("b", "a", task="see ${steps.a.output}", model_hint="m")], id="model hint"),
+        pytest.param([step("a"), step("b", "a", task="see ${steps.a.output}", tools=("t",))], id="tools"),
+        pytest.param([step("a"), step("c"), step("b", "a", "c", task="see ${steps.a.output}")], id="one dependency more"),
+        pytest.param([step("a"), step("b", "a", task="see $${steps.a.output}")], id="escaped reference"),
+        pytest.param([step("a"), ToolStep(id="b", task="see ${steps.a.output}", tool="t", depends_on=("a",))], id="kind"),
+    ],
+)
+def test_other_work(steps):
+    """Whatever changes what a step does, or what any step before it does, changes its digest."""
+    assert step_digests(BASE, {})["b"] not in digests(*steps)
+
+
+def test_arguments():
+    """Arguments count, in any order of their keys."""
+    one, same, other = (
+        digests(ToolStep(id="t", tool="x", args=args), inputs={"i": Input()}, given={"i": "v"})
+        for args in ({"a": 1, "b": "${inputs.i}"}, {"b": "${inputs.i}", "a": 1}, {"a": 1, "b": "${inputs.i}!"})
+    )
+
+    assert one == same
+    assert one != other
+
+
+def test_inputs():
+    """The value of an input counts where it is referred to, its name doesn't, and a default is a value."""
+    by_name = {"i": Input(default=1), "k": Input(default=2)}
+    asks, other = step("a", task="use ${inputs.i}"), step("b", task="use none")
+
+    before = digests(asks, other, inputs=by_name)
+
+    assert before == digests(asks, other, inputs=by_name, given={"i": 1, "k": 3})
+    assert before == digests(step("a", task="use ${inputs.k}"), other, inputs=by_name, given={"k": 1})
+    changed = digests(asks, other, inputs=by_name, given={"i": 2})
+    assert before[0] != changed[0]
+    assert before[1] == changed[1]
+
+
+def test_twins():
+    """Equal steps of one plan get numbers in plan order, and what waits for one of them differs from what waits for the other."""
+    found = step_digests(
+        plan(step("z", "y", task="end"), step("y", task="t"), step("x", task="t"), step("w", "x", task="end")), {}
+    )
+
+    assert ["z", "y", "x", "w"] == list(found)
+    assert found["y"] + "#2" == found["x"]
+    assert found["z"].split("#")[0] != found["w"].split("#")[0]
+
+
+@pytest.mark.real_clock
+def test_other_process():
+    """Another process computes the same digests."""
+    code = (
+        "from planner import Plan, Step; from planner.identity import step_digests;"
+        "print(step_digests(Plan(goal='g', steps=(Step(id='q', task='do a'),)), {})['q'])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": "3"}, capture_output=True, text=True, check=True)
+
+    assert step_digests(BASE, {})["a"] == ran.stdout.strip()

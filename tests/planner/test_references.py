@@ -1,0 +1,188 @@
+"""References: found, followed, rewritten."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.errors import BrokenReference
+from planner.plan import ToolStep
+from planner.references import Unreadable, find, implied, only, renamed, rendered, resolve, rewrite, scan
+from planner.results import Failed, Skipped, Succeeded
+from tests.planner.drafts import step
+
+INPUTS = {"city": "Graz", "tags": ["x", {"deep": 1}], "none": None}
+RESULTS = {
+    "a": Succeeded(
+        step="a",
+        output="found it",
+        data={"items": [{"name": "n0"}], "n": 3, "odd key": 1, "ok": True, "null": None},
+        origins=("tool:web",),
+    ),
+    "b": Succeeded(step="b", output="plain ${steps.a.output}", origins=("tool:disk",)),
+    "f": Failed(step="f", error="ToolFailed", message="no network", origins=("tool:net",)),
+    "s": Skipped(step="s", because_of="f", reason="'f' did not succeed"),
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        pytest.param("${inputs.city}", "Graz", id="input"),
+        pytest.param("${inputs.tags[1].deep}", 1, id="path into an input"),
+        pytest.param("${inputs.none}", None, id="null input"),
+        pytest.param("${steps.a.output}", "found it", id="output"),
+        pytest.param("${steps.a.data}", RESULTS["a"].data, id="data whole"),
+        pytest.param("${steps.a.data.items[0].name}", "n0", id="path"),
+        pytest.param("${steps.a.data.n}", 3, id="alone keeps its type"),
+        pytest.param("n=${steps.a.data.n}, ${steps.a.data.ok} ${steps.a.data.null}", "n=3, true null", id="in text"),
+        pytest.param("${steps.a.data.items}!", '[{"name":"n0"}]!', id="compact JSON in text"),
+        pytest.param("$${inputs.city}", "${inputs.city}", id="escape alone"),
+        pytest.param("a $${x} ${inputs.city}", "a ${x} Graz", id="escape beside a reference"),
+        pytest.param("$$${inputs.city}", "$${inputs.city}", id="dollar before an escape"),
+        pytest.param("costs $5 or {x}", "costs $5 or {x}", id="dollars and braces alone"),
+        pytest.param("compare $1 with $7", "compare $1 with $7", id="shell style is text"),
+        pytest.param("${steps.b.output}", "plain ${steps.a.output}", id="never twice"),
+        pytest.param({"q": ["${inputs.city}", 1, None], "k": True}, {"q": ["Graz", 1, None], "k": True}, id="any depth"),
+        pytest.param("${steps.f.output}", "(no result: step 'f' failed: no network)", id="failed"),
+        pytest.param("${steps.f.data.x[3]}", "(no result: step 'f' failed: no network)", id="data of failed"),
+        pytest.param("see ${steps.s.output}", "see (no result: step 's' was skipped: 'f' did not succeed)", id="skipped"),
+    ],
+)
+def test_resolve(value, expected):
+    """A reference becomes what it leads to: of its own type when it stands alone, text inside text."""
+    assert expected == resolve(value, inputs=INPUTS, results=RESULTS).value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param("${inputs.town}", "no input named 'town'; there are: city, none, tags", id="unknown input"),
+        pytest.param("${steps.zz.output}", "step 'zz' has not ended", id="no such result"),
+        pytest.param("${steps.b.data.x}", "step 'b' gave plain text and no data", id="no data"),
+        pytest.param("${steps.a.data.nix}", "an object with the keys: items, n, null, odd key, ok", id="no such key"),
+        pytest.param("${steps.a.data.items[1]}", "no 1 in a list of 1", id="past the end"),
+        pytest.param("${steps.a.data.items.name}", "no 'name' in a list of 1", id="key of a list"),
+        pytest.param("${inputs.city[0]}", "no 0 in a text", id="position in a text"),
+        pytest.param("${steps.a.data.n.x}", "no 'x' in 3", id="key of a number"),
+        pytest.param("${HOME}", "for a plain ${ write $${", id="not a reference"),
+        pytest.param("open ${steps.a.output", "for a plain ${ write $${", id="unclosed"),
+    ],
+)
+def test_broken(value, why):
+    """A reference that can't be followed is an error that names it and says what there is."""
+    with pytest.raises(BrokenReference) as raised:
+        resolve({"deep": [value]}, inputs=INPUTS, results=RESULTS)
+
+    assert raised.value.reference in value
+    assert why in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "origins"),
+    [
+        pytest.param("${inputs.city}", (), id="inputs are trusted"),
+        pytest.param("nothing", (), id="plain text"),
+        pytest.param("${steps.a.data.n}", ("tool:web",), id="one result"),
+        pytest.param(["${steps.a.output} ${steps.b.output}"], ("tool:disk", "tool:web"), id="joined"),
+        pytest.param("${steps.f.output}", ("tool:net",), id="failed"),
+        pytest.param("${steps.s.output}", (), id="skipped"),
+    ],
+)
+def test_origins(value, origins):
+    """What is resolved carries the origins of every result that was read."""
+    assert origins == resolve(value, inputs=INPUTS, results=RESULTS).origins
+
+
+def test_broken_reference_carries_origins():
+    """The sentence may quote keys of a result, so the error carries that result's origins."""
+    with pytest.raises(BrokenReference) as raised:
+        resolve("${steps.a.data.nix}", inputs={}, results=RESULTS)
+
+    assert ("tool:web",) == raised.value.origins
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${}",
+        "${x}",
+        "${inputs}",
+        "${inputs.}",
+        "${inputs.a b}",
+        "${steps.a}",
+        "${steps.a.result}",
+        "${steps.a.output.x}",
+        "${steps.a.output[0]}",
+        "${steps.a.data[x]}",
+        "${steps.a.data[-1]}",
+        "${steps.a.data.__class__()}",
+        "${steps.a.data[0]+1}",
+        "${ inputs.a }",
+        "${1+1}",
+        "${",
+    ],
+)
+def test_only_paths(text):
+    """Whatever is no plain path is unreadable: there is no code in references."""
+    assert [Unreadable(text=text)] == list(scan(text))
+    assert () == find(text)
+
+
+def test_find_tells_where():
+    """Each reference is found with its place, path and text, in order."""
+    found = find({"a/b": ["x ${inputs.city} y", {"k": "${steps.a.data.items[0].name}"}]})
+
+    assert [("/a~1b/0", "inputs", "city", (), "${inputs.city}"), ("/a~1b/1/k", "steps", "a", ("data", "items", 0, "name"))] == [
+        (found[0].place, found[0].source, found[0].name, found[0].path, found[0].text),
+        (found[1].place, found[1].source, found[1].name, found[1].path),
+    ]
+
+
+def test_implied():
+    """A step needs every step that it refers to, in its task or its arguments, each once."""
+    caller = ToolStep(
+        id="t", tool="x", task="use ${steps.b.output}", args={"q": ["${steps.a.data.x}", "${steps.b.output} ${inputs.i}"]}
+    )
+
+    assert ("b", "a") == implied(caller)
+    assert () == implied(step("a", "b", task="no references: $${steps.c.output}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param("${steps.a.output}", "a", id="one reference"),
+        pytest.param("${steps.a.output} ", None, id="with text"),
+        pytest.param("${steps.a.output}${steps.b.output}", None, id="two"),
+        pytest.param("$${steps.a.output}", None, id="escaped"),
+        pytest.param("$${", None, id="escape alone"),
+        pytest.param("${steps.a}", None, id="unreadable"),
+        pytest.param("a", None, id="text"),
+    ],
+)
+def test_only(text, name):
+    """A text is one reference or it is not."""
+    found = only(text)
+
+    assert name == (found and found.name)
+
+
+def test_rewrite():
+    """References are written anew in their place; escapes and everything else stay."""
+    value = {"k": ["a ${steps.a.data.x[0]} $${steps.a.output} ${steps.steps.output}", 1]}
+
+    changed = rewrite(value, lambda found: renamed(found, f"new-{found.name}"))
+
+    assert {"k": ["a ${steps.new-a.data.x[0]} $${steps.a.output} ${steps.new-steps.output}", 1]} == changed
+
+
+@given(st.text(alphabet="ab${}.[]0 ", max_size=30))
+def test_escaping_is_exact(text):
+    """Any text can be written: escaped, it resolves to itself."""
+    assert text == resolve(text.replace("${", "$${"), inputs={}, results={}).value
+
+
+def test_rendered():
+    """Text stays text; other JSON values are compact and readable."""
+    assert "ü" == rendered("ü")
+    assert '{"a":["ü",1.5]}' == rendered({"a": ["ü", 1.5]})
