@@ -1,11 +1,16 @@
-"""The graph of a plan: an edge leads from a dependency to the step that waits for it. Everything here is linear, or nearly."""
+"""The graph of a plan: an edge leads from a dependency to the step that waits for it. Everything here is linear, or nearly.
+
+networkx is imported at the first use: it is a third of what importing dagwright would cost.
+"""
 
 from collections.abc import Iterable
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from planner.references import implied
 from planner.shapes import StepShape
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
@@ -13,6 +18,8 @@ def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
 
     It takes drafts as well: of steps that share an id the first counts, edges to nowhere and to oneself are left out.
     """
+    import networkx as nx
+
     by_id: dict[str, StepShape] = {}
     for step in steps:
         by_id.setdefault(step.id, step)
@@ -26,12 +33,16 @@ def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
 
 def order(steps: "nx.DiGraph[str]") -> tuple[str, ...]:
     """An order in which every step comes after its dependencies, otherwise as in the plan."""
+    import networkx as nx
+
     position = {step: index for index, step in enumerate(steps)}
     return tuple(nx.lexicographical_topological_sort(steps, key=position.__getitem__))
 
 
 def ranks(steps: "nx.DiGraph[str]") -> dict[str, float]:
     """How many steps the longest way from each step to an end has, itself included: the larger, the more waits for it."""
+    import networkx as nx
+
     found: dict[str, float] = {}
     for step in reversed(list(nx.topological_sort(steps))):
         found[step] = 1.0 + max((found[dependent] for dependent in steps.successors(step)), default=0.0)
@@ -50,9 +61,13 @@ def circles(steps: "nx.DiGraph[str]") -> tuple[tuple[str, ...], ...]:
 
 def knotted(steps: "nx.DiGraph[str]") -> tuple[frozenset[str], ...]:
     """The largest sets of steps that all wait for each other."""
+    import networkx as nx
+
     return tuple(frozenset(knot) for knot in nx.strongly_connected_components(steps) if len(knot) > 1)
 
 
 def _circle(knot: "nx.DiGraph[str]", first: str) -> tuple[str, ...]:
+    import networkx as nx
+
     dependency = next(iter(knot.predecessors(first)))
     return first, *reversed(nx.shortest_path(knot, first, dependency))

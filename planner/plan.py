@@ -4,11 +4,21 @@ A `Draft` has the right shape and nothing more is known about it. A `Plan` is a 
 can't be built otherwise.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from planner.check.structure import structural_errors
 from planner.diagnostics import pointer
@@ -33,7 +43,8 @@ def _as_list(value: object) -> object:
 
 
 Id = Annotated[str, BeforeValidator(_as_text)]
-Ids = Annotated[tuple[Id, ...], BeforeValidator(_as_list)]
+Ids = Annotated[Sequence[Id], BeforeValidator(_as_list), AfterValidator(tuple)]
+Names = Annotated[Sequence[str], AfterValidator(tuple)]
 
 
 class _Frozen(BaseModel):
@@ -78,10 +89,10 @@ class Step(BaseStep):
 
     kind: Literal["agent"] = "agent"
     model_hint: str | None = None
-    tools: tuple[str, ...] | None = None
+    tools: Names | None = None
     tool_hint: str | None = None
     max_iterations: int | None = Field(default=None, gt=0)
-    accept: tuple[Accept, ...] = ()
+    accept: Annotated[Sequence[Accept], AfterValidator(tuple)] = ()
 
     def tool_names(self) -> Iterator[tuple[str, str]]:
         for number, tool in enumerate(self.tools or ()):
@@ -141,7 +152,7 @@ class Draft(_Frozen):
 
     goal: str = ""
     inputs: Mapping[str, Input] = Field(default_factory=dict)
-    steps: tuple[AnyStep, ...] = ()
+    steps: Annotated[Sequence[AnyStep], AfterValidator(tuple)] = ()
     output: str | None = None
 
     def values(self, given: Mapping[str, Json]) -> dict[str, Json]:

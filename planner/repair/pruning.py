@@ -1,6 +1,6 @@
 """Passes that take away what can't be done, what is done twice, and what is too much."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planner.diagnostics import Diagnostic, repaired
 from planner.graph import graph, order
@@ -72,7 +72,7 @@ def _agents(step: ToolStep) -> Step:
     return Step(id=step.id, task=step.task, depends_on=step.depends_on, timeout=step.timeout, on_failure=step.on_failure)
 
 
-def _bridged(edges: tuple[str, ...], gone: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _bridged(edges: Sequence[str], gone: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The edges, with those to steps that are gone led on to where these led."""
     found: dict[str, None] = {}
     crossed: set[str] = set()
