@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import anyio
@@ -10,6 +11,7 @@ from anyio.abc import TaskGroup
 
 from orchestrator.errors import DeniedByHook
 from orchestrator.events.facts import StepEnded, StepStarted
+from orchestrator.events.glimpses import StepAdmitted, StepQueued
 from orchestrator.frontier import Frontier
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue
@@ -173,6 +175,7 @@ class _Walk:
             label=step.id,
             rank=self._frontier.rank(step.id),
             deadline=anyio.current_time() + self._work.seconds(step),
+            queued=partial(self._queued, step.id),
         )
         sight = Sight(plan=self._plan, inputs=self._inputs, results=self._frontier.results, call=call)
         ended = await self._work.do(step, sight)
@@ -183,6 +186,10 @@ class _Walk:
             return await self._hooks.after_step(result)
         except DeniedByHook as denial:
             return failed(step, denial)
+
+    def _queued(self, step_id: str, waited: float | None) -> None:
+        queued = StepQueued(step=step_id) if waited is None else StepAdmitted(step=step_id, waited=waited)
+        self._ledger.glimpse(queued)
 
     async def _settle(self, result: StepResult) -> None:
         await self._write_down(result)

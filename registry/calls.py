@@ -1,6 +1,7 @@
 """What a model or tool call belongs to."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
@@ -14,6 +15,7 @@ class Call:
     `attempt` counts from 1. `rank` orders waiting requests, larger first; this layer does not ask what it means.
     `deadline` is a moment of `anyio.current_time()` in seconds, None for none: whoever waits scopes that wait by it.
     `label` is the name a person knows the scope by, and `iteration` the lap of its loop, from 1: both are shown, never keyed.
+    `queued` hears when the call's request begins to wait for a slot (None) and when it got one (the seconds it waited).
     `key` is the idempotency key of an effect: the same for every attempt at the same call, empty where there is none.
     """
 
@@ -26,6 +28,7 @@ class Call:
     label: str = ""
     iteration: int = 0
     key: str = ""
+    queued: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
 
 
 NO_CALL = Call()

@@ -14,6 +14,23 @@ class ThinkingBegan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepQueued:
+    """A step's request waits for a free slot of its endpoint."""
+
+    step: str
+    kind: Literal["step_queued"] = "step_queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepAdmitted:
+    """The request got its slot after `waited` seconds, which are not counted as the step's."""
+
+    step: str
+    waited: float
+    kind: Literal["step_admitted"] = "step_admitted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Concluding:
     """A step's agent signals its final answer."""
 
@@ -46,4 +63,4 @@ class AnswerReset:
     kind: Literal["answer_reset"] = "answer_reset"
 
 
-Glimpse = ThinkingBegan | Concluding | AnswerBegan | AnswerPiece | AnswerReset
+Glimpse = ThinkingBegan | StepQueued | StepAdmitted | Concluding | AnswerBegan | AnswerPiece | AnswerReset

@@ -23,7 +23,15 @@ from orchestrator.events.facts import (
     ToolStarted,
     VerdictReached,
 )
-from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset, Concluding, Glimpse, ThinkingBegan
+from orchestrator.events.glimpses import (
+    AnswerBegan,
+    AnswerPiece,
+    AnswerReset,
+    Concluding,
+    StepAdmitted,
+    StepQueued,
+    ThinkingBegan,
+)
 from orchestrator.events.recorded import Event, Recorded, encode
 from planner.results import Failed, Skipped, StepResult, Succeeded
 from registry.messages import Json, Reply
@@ -74,8 +82,8 @@ def _told(event: Event, run: str) -> tuple[Told, ...]:
             return ()
         case PhaseBegan() | PlanReady() | InterruptReceived() | AnswerWritten() | RunEnded():
             return (_of_the_story(event, run),)
-        case StepStarted() | StepEnded():
-            return (_progress(event),)
+        case StepStarted() | StepEnded() | StepQueued() | StepAdmitted():
+            return (("step_progress", _progress(event)),)
         case ModelReplied() | ModelFailed():
             return _lap(event) if event.purpose == "step" else ()
         case ToolStarted() | ToolEnded():
@@ -123,13 +131,17 @@ def _end(event: RunEnded, run: str) -> dict[str, Json]:
     }
 
 
-def _progress(event: StepStarted | StepEnded) -> Told:
+def _progress(event: StepStarted | StepEnded | StepQueued | StepAdmitted) -> dict[str, Json]:
     match event:
         case StepStarted():
             started = {"model": event.model, "task": event.task, "kind": event.step_kind}
-            return "step_progress", {"step_id": event.step, "event": "started", "attempt": event.attempt, **started}
+            return {"step_id": event.step, "event": "started", "attempt": event.attempt, **started}
         case StepEnded():
-            return "step_progress", {"step_id": event.result.step, **_ended(event.result)}
+            return {"step_id": event.result.step, **_ended(event.result)}
+        case StepQueued():
+            return {"step_id": event.step, "event": "paused", "why": "waits for a free request slot"}
+        case StepAdmitted():
+            return {"step_id": event.step, "event": "resumed", "waited": event.waited}
         case _:
             assert_never(event)
 
@@ -190,7 +202,7 @@ def _tool(event: ToolStarted | ToolEnded) -> dict[str, Json]:
             assert_never(event)
 
 
-def _glimpsed(event: Glimpse) -> Told:
+def _glimpsed(event: ThinkingBegan | Concluding | AnswerBegan | AnswerPiece | AnswerReset) -> Told:
     match event:
         case ThinkingBegan():
             return "step", {"step_id": event.step, "type": "thinking", "status": "start", "iteration": event.iteration}

@@ -50,6 +50,15 @@ class Governor:
         """Requests in the queue."""
         return len(self._queue)
 
+    async def admit(self, call: Call) -> float:
+        """`take` a slot for a call, and let it hear of the wait."""
+        if call.queued is None or self._free:
+            return await self.take(call.rank, call.deadline)
+        call.queued(None)
+        waited = await self.take(call.rank, call.deadline)
+        call.queued(waited)
+        return waited
+
     async def take(self, rank: float, deadline: float | None = None) -> float:
         """Own a slot, after waiting for it if need be; the seconds that took. Give it back with `give_back`.
 
@@ -94,7 +103,7 @@ class GovernedModel(ModelLayer):
         self._governor = governor
 
     async def chat(self, request: Request, call: Call) -> Reply:
-        waited = await self._governor.take(call.rank, call.deadline)
+        waited = await self._governor.admit(call)
         try:
             reply = await self._inner.chat(request, call)
         finally:
@@ -103,7 +112,7 @@ class GovernedModel(ModelLayer):
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The slot is held until the stream ends or is closed."""
-        waited = await self._governor.take(call.rank, call.deadline)
+        waited = await self._governor.admit(call)
         try:
             async with aclosing(self._inner.stream_chat(request, call)) as pieces:
                 async for piece in pieces:

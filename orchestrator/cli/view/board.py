@@ -89,6 +89,10 @@ def _progress(row: Row, payload: Mapping[str, Json], now: float) -> None:
         case "started":
             row.state, row.model, row.began, row.note = "running", payload["model"], now, ""
             row.tokens, row.tokens_exact = 0, True
+        case "paused":
+            row.state, row.note = "waiting", payload["why"]
+        case "resumed":  # waiting is not counted as the step's time
+            row.state, row.began, row.note = "running", row.began + payload["waited"], "thinking"
         case "iteration":
             row.tokens += payload["tokens"]
             row.tokens_exact = row.tokens_exact and payload["tokens_exact"]

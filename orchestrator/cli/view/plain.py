@@ -50,6 +50,11 @@ class PlainLines(Screen):
                 self._running.pop(step, None)
                 yield _started(payload, beside=list(self._running))
                 self._running[step] = None
+            case "paused":
+                self._running.pop(step, None)
+                yield f"{_name(payload)}: {payload['why']}"
+            case "resumed":
+                self._running[step] = None
             case "completed" | "failed" | "skipped":
                 self._running.pop(step, None)
                 yield _ended(payload)

@@ -17,7 +17,15 @@ from orchestrator.events.facts import (
     ToolStarted,
     VerdictReached,
 )
-from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset, Concluding, ThinkingBegan
+from orchestrator.events.glimpses import (
+    AnswerBegan,
+    AnswerPiece,
+    AnswerReset,
+    Concluding,
+    StepAdmitted,
+    StepQueued,
+    ThinkingBegan,
+)
 from orchestrator.events.recorded import Event
 from planner import Diagnostic, Input, Plan, Step, ToolStep
 from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
@@ -107,6 +115,8 @@ SAMPLES: tuple[Event, ...] = (
     RunEnded(outcome="failed", summary=SUMMARY, error="no model"),
     RunInterrupted(why="the process ended"),
     ThinkingBegan(step="look", iteration=1),
+    StepQueued(step="look"),
+    StepAdmitted(step="look", waited=1.5),
     Concluding(step="look", iteration=2),
     AnswerBegan(),
     AnswerPiece(text="The ", part=1, offset=12),

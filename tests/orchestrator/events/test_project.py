@@ -127,6 +127,8 @@ EXPECTED: tuple[Told, ...] = (
     [("done", {**DONE, "answer": "", "achieved": False, "outcome": "failed", "error": "no model"})],
     [],
     [("step", {**LAP, "type": "thinking", "status": "start"})],
+    [("step_progress", {"step_id": "look", "event": "paused", "why": "waits for a free request slot"})],
+    [("step_progress", {"step_id": "look", "event": "resumed", "waited": 1.5})],
     [("step", {"step_id": "look", "type": "answer", "status": "start"})],
     [("answer", {"status": "start"})],
     [("answer", {"status": "delta", "content": "The ", "part": 1, "offset": 12})],

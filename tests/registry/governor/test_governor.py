@@ -56,6 +56,20 @@ async def test_no_more_requests_than_slots_are_in_flight():
     assert [0, 0, 1, 1, 2, 2, 3, 3, 4, 4] == [round(wait) for wait in sorted(waits)]
 
 
+async def test_a_call_hears_of_its_wait():
+    """Who must wait hears it at once, and the seconds when it is over; who need not wait hears nothing."""
+    heard: dict[str, list[float | None]] = {"first": [], "second": []}
+    model = GovernedModel(FaultyModel(ScriptedModel(["a", "b"]), [Delay(2)]), Governor("here", 1))
+
+    async with anyio.create_task_group() as group:
+        for name, waits in heard.items():
+            group.start_soon(model.chat, HELLO, Call(label=name, rank=float(name == "first"), queued=waits.append))
+            await anyio.wait_all_tasks_blocked()
+
+    assert [] == heard["first"]
+    assert [None, 2] == [wait and round(wait) for wait in heard["second"]]
+
+
 async def test_an_uncontended_slot_is_taken_without_yielding():
     """Taking a free slot passes no checkpoint: the coroutine ends at its first step."""
     taking = Governor("here", 1).take(0)

@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator.cli.view.board import Board, State
 from orchestrator.events.facts import PlanReady
+from orchestrator.events.glimpses import StepAdmitted, StepQueued
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
 from planner import Plan, Step
@@ -121,3 +122,12 @@ def test_a_long_chain_is_laid_out() -> None:
     steps = tuple(Step(id=str(n), task="x", depends_on=(str(n - 1),) if n else ()) for n in range(3000))
 
     assert 2999 == board((PlanReady(plan=Plan(goal="g", steps=steps)),)).rows["2999"].depth
+
+
+def test_who_queues_is_not_running() -> None:
+    """A step whose request waits for a slot is shown as waiting, and that time is not counted as its own."""
+    queued = board(PLANNING, (started("look"),), (StepQueued(step="look"),))
+    admitted = board(PLANNING, (started("look"),), (StepQueued(step="look"),), (StepAdmitted(step="look", waited=1.0),))
+
+    assert ("waiting", "waits for a free request slot") == (queued.rows["look"].state, queued.rows["look"].doing)
+    assert ("running", 3.0) == (admitted.rows["look"].state, admitted.rows["look"].elapsed(now=5.0))
