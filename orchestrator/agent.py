@@ -106,12 +106,14 @@ class ReActAgent:
 
     async def stream_answer(self, result: AgentResult, *, call: Call = NO_CALL) -> AsyncGenerator[Piece, None]:
         """The user-facing answer, written anew from the whole trace. Where that fails, the loop's answer is the answer."""
-        shown = False
+        shown, call = False, replace(call, purpose="synthesis")
         try:
             asked = trace_request(result.transcript)
             request = replace(asked, messages=self.guard.fit(asked.messages).messages)
-            async with aclosing(self.model.stream_chat(request, replace(call, purpose="synthesis"))) as pieces:
+            async with aclosing(self.model.stream_chat(request, call)) as pieces:
                 async for piece in pieces:
+                    if not isinstance(piece, Reply):
+                        await self.hooks.on_stream(piece, call)
                     shown = shown or isinstance(piece, TextPiece)
                     yield piece
         except ModelError as error:
@@ -164,7 +166,10 @@ class _Loop:
         recovery, extra = Recovery(), tuple[Message, ...]()
         while True:
             reply = await self._ask(*self.said, *extra)
-            whole, more = recovery.whole(reply), recovery.again(reply)
+            whole = recovery.whole(reply)
+            if reply.finish == "length" and not self.agent.dialect.continues:
+                break
+            more = recovery.again(reply)
             if not more:
                 break
             extra += more
@@ -194,13 +199,15 @@ class _Loop:
         """Take in a reply. Returns the loop's result when it is over, None for one more lap."""
         dialect = self.agent.dialect
         self.said.append(replace(dialect.said(reply), origins=joined(*(message.origins for message in self.said))))
+        if reply.finish == "length" and not dialect.continues:
+            return self._ask_again(reply, "it was cut off before it was complete; be shorter")
         if (outcome := _UNFINISHED.get(reply.finish)) is not None:  # calls that were cut off must not run
             return self._ended(reply.text, outcome)
         match dialect.read(reply):
             case Conclude(text=text, reasoning=reasoning):
                 return self._conclude(text, reasoning)
             case Garbled(why=why):
-                return self._ask_again(reply.text, why)
+                return self._ask_again(reply, why)
             case Act(calls=calls, reasoning=reasoning):
                 self.reasoning, self.unread = reasoning, 0
                 return await self._act(calls)
@@ -214,11 +221,12 @@ class _Loop:
         self.ledger.glimpse(Concluding(step=self.call.label, iteration=self.call.iteration))
         return self._ended(text, "completed")
 
-    def _ask_again(self, text: str, why: str) -> AgentResult | None:
+    def _ask_again(self, reply: Reply, why: str) -> AgentResult | None:
         self.unread += 1
         if self.unread > 1:
             self.reasoning = UNPARSED
-            return self._ended(text, "completed" if text.strip() else "empty", unparsed=True)
+            answered: Outcome = "completed" if reply.text.strip() else "empty"
+            return self._ended(reply.text, _UNFINISHED.get(reply.finish, answered), unparsed=True)
         self.said.append(UserMessage(text=REFORMAT.format(why=why)))
         self._hear()
         return None

@@ -35,6 +35,9 @@ Reading = Conclude | Act | Garbled
 
 
 class Dialect(Protocol):
+    continues: bool
+    """Whether a reply that was cut off can be gone on with: half an object can't."""
+
     def instructions(self, specs: Sequence[ToolSpec]) -> str:
         """What the system prompt must add, empty for nothing."""
         ...

@@ -31,6 +31,8 @@ _ANSWER: Schema = {
 class JsonDialect:
     """Tools are described in the system prompt; observations come back as user messages."""
 
+    continues = False
+
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
 

@@ -10,6 +10,8 @@ from registry.tools.tool import Observation
 class Native:
     """Tools travel in the request, calls in the reply. Without tools this is plain conversation."""
 
+    continues = True
+
     def instructions(self, specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002 (the request carries the tools)
         return ""
 

@@ -183,6 +183,18 @@ async def test_json_that_can_not_be_read_is_asked_for_again() -> None:
     assert "could not be used" in model.requests[1].messages[-1].text
 
 
+async def test_json_that_was_cut_off_is_not_continued() -> None:
+    """Half an object can't be gone on with: a shorter one is asked for, and a second half one is a truncated answer."""
+    half = Reply(text='{"reasoning": "so', finish="length")
+    with ScriptedModel([half, answer("short")], abilities=JSON_ONLY) as model:
+        mended = await ReActAgent(model, [add]).run("go")
+    with ScriptedModel([half, half], abilities=JSON_ONLY) as model:
+        lost = await ReActAgent(model, [add]).run("go")
+
+    assert ("completed", "short") == (mended.outcome, mended.answer)
+    assert ("truncated", True) == (lost.outcome, lost.unparsed)
+
+
 async def test_json_reasoning_is_kept() -> None:
     """The `reasoning` field of the last object is the result's reasoning."""
     with ScriptedModel([answer("yes")], abilities=JSON_ONLY) as model:

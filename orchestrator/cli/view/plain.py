@@ -9,6 +9,9 @@ from orchestrator.cli.view.text import counted, listed, one_line, seconds_told, 
 from orchestrator.events.project import ChannelMessage, Projection
 from registry.messages import Json
 
+FINDINGS = 6
+"""Findings of a plan that are shown one by one."""
+
 WIDTH = 160
 """Characters of a line at most; what models and tools wrote is cut to it."""
 
@@ -72,10 +75,13 @@ def plan_line(payload: Mapping[str, Json]) -> str:
 
 
 def diagnostic_lines(payload: Mapping[str, Json]) -> Iterator[str]:
-    """One line for each finding in the plan: a repair is never silent."""
-    for found in payload["diagnostics"]:
+    """One line for each finding in the plan, as far as anybody would read them: a repair is never silent."""
+    findings = payload["diagnostics"]
+    for found in findings[:FINDINGS]:
         fix = f" ({found['fix']})" if found["fix"] else ""
         yield f"plan: {found['severity']} {found['code']}: {found['message']}{fix}"
+    if len(findings) > FINDINGS:
+        yield f"plan: and {len(findings) - FINDINGS} more findings, which --json shows in full"
 
 
 def _started(payload: Mapping[str, Json], *, beside: list[str]) -> str:

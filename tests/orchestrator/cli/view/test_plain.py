@@ -4,14 +4,14 @@ from io import StringIO
 
 import pytest
 
-from orchestrator.cli.view.plain import WIDTH, PlainLines
+from orchestrator.cli.view.plain import FINDINGS, WIDTH, PlainLines, diagnostic_lines
 from orchestrator.cli.view.screen import watch
 from orchestrator.events.facts import PlanReady
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
 from planner import Plan, Step
 from planner.results import Succeeded
-from tests.orchestrator.cli.view.script import SCRIPT, ended, recorded, started, stream
+from tests.orchestrator.cli.view.script import REPAIR, SCRIPT, ended, recorded, started, stream
 
 pytestmark = pytest.mark.anyio
 
@@ -97,3 +97,15 @@ async def test_a_wide_plan_takes_one_line() -> None:
     assert told.startswith("plan: 500 steps: step-0, step-1, ")
     assert told.endswith("…")
     assert len(told) == WIDTH
+
+
+def test_many_findings_are_counted() -> None:
+    """A plan with fifty repairs is not told in fifty lines, and none is passed over in silence."""
+    plan = Plan(goal="g", steps=[Step(id="a", task="t")])
+    event = PlanReady(plan=plan, diagnostics=(REPAIR,) * 50)
+    (message,) = project(recorded((event,))[0]).messages
+
+    lines = list(diagnostic_lines(message.payload))
+
+    assert FINDINGS + 1 == len(lines)
+    assert "plan: and 44 more findings, which --json shows in full" == lines[-1]
