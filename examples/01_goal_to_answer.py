@@ -2,8 +2,8 @@
 
     python examples/01_goal_to_answer.py
 
-With a real model, `Orchestrator(connect("openai:gpt-4.1"), tools=[population])` does the same; see `connect` in
-`orchestrator.wiring`.
+With a real model, `Orchestrator(connect("openai:gpt-4.1"), tools=[population])` does the same, with
+`connect` from `orchestrator`.
 """
 
 import anyio

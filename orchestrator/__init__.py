@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from registry.lazy import lazily
-
 if TYPE_CHECKING:
     from orchestrator.agent import AgentResult, ReActAgent
     from orchestrator.errors import RunError
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
     from orchestrator.orchestrator import Orchestrator
     from orchestrator.ports import Ports
     from orchestrator.run import Answer, Run
+    from orchestrator.settings import Settings, read_settings
+    from orchestrator.wiring import connect, wired
 
 __all__ = [
     "AgentResult",
@@ -35,30 +35,42 @@ __all__ = [
     "Recorded",
     "Run",
     "RunError",
+    "Settings",
     "Settled",
     "Suspended",
+    "connect",
+    "read_settings",
+    "wired",
 ]
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "AgentResult": "agent",
-        "Answer": "run",
-        "CompositeHook": "hooks",
-        "DAGExecutor": "executor",
-        "Frontier": "frontier",
-        "Hook": "hooks",
-        "InterruptQueue": "interrupts",
-        "Limits": "limits",
-        "MemoryJournal": "journal.memory",
-        "Observer": "hooks",
-        "Orchestrator": "orchestrator",
-        "Ports": "ports",
-        "ReActAgent": "agent",
-        "Recorded": "events.recorded",
-        "Run": "run",
-        "RunError": "errors",
-        "Settled": "executor",
-        "Suspended": "executor",
-    },
-)
+_WHERE = {
+    "AgentResult": "agent",
+    "Answer": "run",
+    "CompositeHook": "hooks",
+    "DAGExecutor": "executor",
+    "Frontier": "frontier",
+    "Hook": "hooks",
+    "InterruptQueue": "interrupts",
+    "Limits": "limits",
+    "MemoryJournal": "journal.memory",
+    "Observer": "hooks",
+    "Orchestrator": "orchestrator",
+    "Ports": "ports",
+    "ReActAgent": "agent",
+    "Recorded": "events.recorded",
+    "Run": "run",
+    "RunError": "errors",
+    "Settings": "settings",
+    "Settled": "executor",
+    "Suspended": "executor",
+    "connect": "wiring",
+    "read_settings": "settings",
+    "wired": "wiring",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Imported here, so that whoever asks for nothing of ours can still be told that a registry.py stands before ours.
+    from registry.lazy import lazily
+
+    return lazily(__name__, _WHERE)(name)

@@ -63,7 +63,7 @@ class ReActAgent:
     """An agent with one model and a set of tools. It keeps no state between runs, so many may go on at once.
 
     `use_native_tools=False` makes it speak Json even to a model with tool calls of its own. `max_iterations` is the number of
-    laps until it must conclude.
+    laps until it must conclude, `reply_tokens` a cap on each reply.
     """
 
     def __init__(
@@ -76,12 +76,13 @@ class ReActAgent:
         interrupts: InterruptQueue | None = None,
         use_native_tools: bool = True,
         max_iterations: int = 50,
+        reply_tokens: int | None = None,
     ) -> None:
         self.model = model
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.hooks = as_one(hooks)
         self.interrupts = interrupts or InterruptQueue()
-        self.max_iterations = max_iterations
+        self.max_iterations, self.reply_tokens = max_iterations, reply_tokens
         self.dialect = dialect_for(model.abilities, has_tools=bool(len(self.tools)), use_native_tools=use_native_tools)
         self.guard = ContextGuard(model.context_window)
         self._system = agent_system(system, self.dialect.instructions(self.tools.specs))
@@ -179,6 +180,7 @@ class _Loop:
     async def _ask(self, *messages: Message, may_act: bool = True) -> Reply:
         fitted = self.agent.guard.fit(messages, self.agent.tools.specs)
         request = self.agent.dialect.request(fitted.messages, self.agent.tools.specs, may_act=may_act)
+        request = replace(request, max_tokens=self.agent.reply_tokens)
         if await self.agent.hooks.should_stream(self.call.iteration):
             reply = await self._stream(request)
         else:

@@ -122,7 +122,9 @@ class CompositeHook(Hook):
             if isinstance(hook, Observer):
                 self._report(f"{type(hook).__name__} at {what}", error)
                 return given
-            if isinstance(error, DeniedByHook) or (isinstance(error, ToolDenied) and method == hook.before_tool):
+            if isinstance(error, DeniedByHook):
+                raise
+            if isinstance(error, ToolDenied) and method == hook.before_tool:  # its sentence is for the model
                 raise
             raise DeniedByHook(what, f"{type(error).__name__}: {error}") from error
         return given if isinstance(hook, Observer) else answer

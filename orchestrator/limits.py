@@ -8,11 +8,12 @@ class Limits:
     """`step_seconds` and `step_iterations` hold for a step that sets none.
 
     `rounds` counts plans: the first one and its revisions. A submitted plan is revised only where `submitted_rounds` allows more
-    than one. `answer_tokens` caps the final answer, None for no cap of ours.
+    than one. `reply_tokens` caps each reply of a step's agent and `answer_tokens` the final answer, None for no cap of ours.
     """
 
     step_seconds: float = 600.0
     step_iterations: int = 15
     rounds: int = 3
     submitted_rounds: int = 1
+    reply_tokens: int | None = None
     answer_tokens: int | None = None

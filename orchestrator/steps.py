@@ -92,6 +92,7 @@ class StepWork:
             hooks=self._hooks,
             interrupts=self._interrupts,
             max_iterations=step.max_iterations or self._limits.step_iterations,
+            reply_tokens=self._limits.reply_tokens,
         )
         task = resolve(step.task, inputs=sight.inputs, results=sight.results)
         known = _known(step, sight.results, model.context_window)

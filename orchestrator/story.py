@@ -32,7 +32,7 @@ from orchestrator.state import RunState
 from orchestrator.summary import summarised
 from orchestrator.synthesis import Synthesis
 from orchestrator.waiting import Waiting
-from planner import DAGPlanner, Known, Plan, PlanAnalyzer, Planned, PlanError, check
+from planner import DAGPlanner, Known, Plan, PlanAnalyzer, PlanError, Planned, check
 from planner.analyzer import structural_verdict
 from planner.diff import plan_diff
 from planner.results import Achieved, Results, Verdict
@@ -199,7 +199,8 @@ class Story:
         known = self._ledger.state.answer
         if known is not None:
             return known
-        written = await Synthesis(self._models.model("synthesis"), self._ledger, self._limits).write(plan, results, verdict)
+        synthesis = Synthesis(self._models.model("synthesis"), self._ledger, hooks=self._hooks, limits=self._limits)
+        written = await synthesis.write(plan, results, verdict)
         await self._ledger.record(written)
         return written
 

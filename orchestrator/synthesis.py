@@ -4,6 +4,7 @@ from contextlib import aclosing
 
 from orchestrator.events.facts import AnswerWritten
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset
+from orchestrator.hooks import Hook
 from orchestrator.journalled import JournalledModel
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
@@ -43,8 +44,8 @@ class _Shown:
 class Synthesis:
     """Writes the answer of a run: with one model call, or with none where the plan names the step whose output it is."""
 
-    def __init__(self, model: Model, ledger: Ledger, limits: Limits) -> None:
-        self._model, self._ledger, self._limits = model, ledger, limits
+    def __init__(self, model: Model, ledger: Ledger, *, hooks: Hook, limits: Limits) -> None:
+        self._model, self._ledger, self._hooks, self._limits = model, ledger, hooks, limits
 
     async def write(self, plan: Plan, results: Results, verdict: Verdict) -> AnswerWritten:
         """The answer, streamed to watchers on the way. Falls back to the judge's answer, then to the results themselves."""
@@ -92,6 +93,7 @@ class Synthesis:
             async for piece in pieces:
                 if isinstance(piece, Reply):
                     return piece
+                await self._hooks.on_stream(piece, call)
                 _show(piece, shown)
         raise Truncated(self._model.name, "the stream ended without a reply")
 

@@ -1,0 +1,5 @@
+"""`python -m orchestrator` is `dagwright`."""
+
+from orchestrator.cli import main
+
+main()

@@ -1,0 +1,183 @@
+"""The commands and their options. Each imports what it needs when it runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli.ending import guarded
+from orchestrator.cli.options import Options
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Texts = list[str] | None
+Goal = Annotated[str, typer.Argument(help="What you want, a plan file (.yaml, .json), or - to read the goal from stdin.")]
+PlanFile = Annotated[Path, typer.Argument(help="A plan in YAML or JSON.")]
+Models = Annotated[
+    Texts,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="[ROLE=]NAME",
+        help="local, openai:gpt-4o, ollama:llama3.2:1b, or a name of the settings file. A second one is the fallback.",
+    ),
+]
+Inputs = Annotated[Texts, typer.Option("--input", "-i", metavar="NAME=VALUE|@FILE", help="A value for an input of the plan.")]
+Tools = Annotated[Texts, typer.Option("--tools", metavar="MODULE:NAME", help="A tool, a function, or a list of them.")]
+Root = Annotated[Path | None, typer.Option(help="The folder that file tools see: the plan's, or the working folder.")]
+Config = Annotated[Path | None, typer.Option(help="The settings file, dagwright.toml by default.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer there too.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the answer and errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stderr.")]
+
+
+def command() -> Callable[..., Any]:
+    """The program as a function of its arguments."""
+    return typer.main.get_command(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"dagwright {version('dagwright')}")
+        except PackageNotFoundError:
+            print("dagwright, not installed")
+        raise typer.Exit
+
+
+@app.callback()
+def dagwright(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """Turns a goal into a plan, does its steps side by side, and answers."""
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    goal: Goal,
+    *,
+    model: Models = None,
+    values: Inputs = None,
+    tools: Tools = None,
+    root: Root = None,
+    output: Output = None,
+    config: Config = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Meet a goal, or do the steps of a plan file."""
+    options = Options(
+        models=tuple(model or ()),
+        inputs=tuple(values or ()),
+        tools=tuple(tools or ()),
+        root=root,
+        output=output,
+        config=config,
+        as_json=as_json,
+        quiet=quiet,
+        verbose=verbose,
+    )
+
+    def work() -> int:
+        from orchestrator.cli.running import run_asked
+        from orchestrator.cli.world import World
+
+        return run_asked(context.obj or World(), goal, options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def plan(
+    context: typer.Context,
+    goal: Goal,
+    *,
+    model: Models = None,
+    tools: Tools = None,
+    root: Root = None,
+    config: Config = None,
+    verbose: Verbose = False,
+) -> None:
+    """Draft a plan for a goal and print it as YAML."""
+    options = Options(models=tuple(model or ()), tools=tuple(tools or ()), root=root, config=config, verbose=verbose)
+
+    def work() -> int:
+        from orchestrator.cli.drafting import draft_plan
+        from orchestrator.cli.world import World
+
+        return draft_plan(context.obj or World(), goal, options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    file: PlanFile,
+    *,
+    model: Models = None,
+    values: Inputs = None,
+    tools: Tools = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with a plan file, without running it."""
+    options = Options(
+        models=tuple(model or ()), inputs=tuple(values or ()), tools=tuple(tools or ()), config=config, as_json=as_json
+    )
+
+    def work() -> int:
+        from orchestrator.cli.checking import check_plan
+        from orchestrator.cli.world import World
+
+        return check_plan(context.obj or World(), file, options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def models(context: typer.Context, *, model: Models = None, config: Config = None) -> None:
+    """List the roles and the models that play them."""
+    options = Options(models=tuple(model or ()), config=config)
+
+    def work() -> int:
+        from orchestrator.cli.listing import list_models
+        from orchestrator.cli.world import World
+
+        return list_models(context.obj or World(), options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    *,
+    model: Models = None,
+    output: Output = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Turn a folder of documents into a brief, with a built-in model."""
+    options = Options(models=tuple(model or ("local",)), output=output, as_json=as_json, quiet=quiet, verbose=verbose)
+
+    def work() -> int:
+        from orchestrator.cli.demonstration import run_demo
+        from orchestrator.cli.world import World
+
+        return run_demo(context.obj or World(), options)
+
+    raise typer.Exit(guarded(work))

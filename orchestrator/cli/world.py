@@ -1,0 +1,62 @@
+"""What the commands reach the outside by."""
+
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from anyio.abc import TaskStatus
+
+from orchestrator.cli.ending import say
+from orchestrator.ports import Ports
+from orchestrator.settings import Settings, read_settings
+from orchestrator.unwrapping import sole_error
+from orchestrator.wiring import wired
+from registry.models.registry import ModelRegistry
+
+T = TypeVar("T")
+
+
+class World:
+    """The real one. Tests hand the commands another, as the `obj` of their context."""
+
+    ports = Ports()
+
+    def settings(self, config: Path | None) -> Settings:
+        """What the environment and the settings file say."""
+        return read_settings(config=config)
+
+    def models(
+        self, settings: Settings, model_args: tuple[str, ...], tell: Callable[[str], None] = say
+    ) -> AbstractAsyncContextManager[ModelRegistry]:
+        """The models, connected for the length of the block."""
+        return wired(settings, model_args, self.ports, tell=tell)
+
+
+def in_a_loop(main: Callable[[], Awaitable[T]]) -> T | None:
+    """What `main` returns, or None when a signal ended it.
+
+    Ctrl-C and SIGTERM cancel it, and it cleans up; a second one does not wait for that.
+    """
+    return anyio.run(partial(_until_signalled, main))
+
+
+async def _until_signalled(main: Callable[[], Awaitable[T]]) -> T | None:
+    with sole_error():
+        async with anyio.create_task_group() as group:
+            await group.start(_cancel_at_first_signal, group.cancel_scope)
+            result = await main()
+            group.cancel_scope.cancel()
+            return result
+    return None
+
+
+async def _cancel_at_first_signal(scope: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            scope.cancel()
+            return

@@ -1,0 +1,176 @@
+"""Which models a run is to have, decided before anything is connected."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.settings import ModelSettings, Settings
+from orchestrator.wiring.providers import DEFAULT, PROVIDERS, Provider
+from registry.errors import ConfigurationError, there_are
+from registry.models.abilities import known
+from registry.models.model import Abilities
+from registry.models.names import ModelName, parse_model_name
+from registry.models.registry import GENERAL, ROLES
+from registry.models.specs import ModelSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """`specs` go by the name that hints use. `chains` are the models in the order they are tried, by the first one's name.
+
+    `roles` says which of them plays each role.
+    """
+
+    specs: Mapping[str, ModelSpec]
+    chains: Mapping[str, tuple[str, ...]]
+    roles: Mapping[str, str]
+
+
+def choose(settings: Settings, model_args: Iterable[str] = ()) -> Chosen | None:
+    """The models of a run; None when nothing names one.
+
+    Each argument is `NAME` or `role=NAME`, and a role that comes twice has a model to fall back on. A plain NAME plays every
+    role that no other argument gives away. Without one, the file's roles hold, and then its first model, or else the
+    default endpoint's, is the general one. Raises `ConfigurationError` for a name that leads nowhere.
+    """
+    wanted = roles_asked(model_args)
+    if GENERAL not in wanted:
+        wanted = {**settings.roles, **wanted}
+        general = wanted.pop(GENERAL, None) or _general(settings)
+        wanted = {GENERAL: general, **wanted} if general else wanted
+    if not wanted:
+        return None
+    chains: dict[str, tuple[str, ...]] = {}
+    for names in wanted.values():
+        chains[names[0]] = max(chains.get(names[0], ()), names, key=len)
+    specs = {name: spec_of(name, settings) for names in wanted.values() for name in names} | _spare(settings)
+    return Chosen(
+        specs=specs,
+        chains={name: chains.get(name, (name,)) for name in specs},
+        roles={role: names[0] for role, names in wanted.items()},
+    )
+
+
+def hints(settings: Settings, model_args: Iterable[str] = ()) -> tuple[str, ...]:
+    """Every role and name that a plan may ask for with these settings, whether or not the models can be had."""
+    asked = roles_asked(model_args)
+    named = (name for names in (*settings.roles.values(), *asked.values()) for name in names)
+    return tuple(dict.fromkeys((*ROLES, *settings.roles, *asked, *settings.models, *named, *(_general(settings) or ()))))
+
+
+def roles_asked(model_args: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The models that the arguments give each role, in their order."""
+    asked: dict[str, tuple[str, ...]] = {}
+    for argument in model_args:
+        role, name = _split(argument)
+        if not name:
+            raise ConfigurationError(f"{argument!r} names no model; write NAME or role=NAME")
+        asked[role] = (*asked.get(role, ()), name)
+    return asked
+
+
+def spec_of(name: str, settings: Settings) -> ModelSpec:
+    """What a model's name stands for: one of the file's, `provider:model`, an address, or a model of the default endpoint."""
+    if name in settings.models:
+        spec = _of_file(settings.models[name], settings)
+    elif is_bare(name, settings):
+        spec = _of_provider(ModelName(DEFAULT, name), settings)
+    else:
+        parsed = parse_model_name(name)
+        spec = _of_address(parsed) if parsed.is_address else _of_provider(parsed, settings)
+    if spec.api_key is None and (variable := _key_needed(name, spec, settings)):
+        raise ConfigurationError(f"the model {name!r} needs a key: set the environment variable {variable}")
+    return spec
+
+
+def is_bare(name: str, settings: Settings) -> bool:
+    """Whether it is a model's own name alone, so that the endpoint is anybody's guess."""
+    return ":" not in name and name.lower() not in PROVIDERS and name not in settings.models
+
+
+def has_default_endpoint(settings: Settings) -> bool:
+    """Whether the environment names an endpoint, by its key or its address."""
+    return settings.base_url is not None or PROVIDERS[DEFAULT].key in settings.keys
+
+
+def provider_of(spec: ModelSpec) -> Provider:
+    """The row of the spec's provider. An endpoint of one's own is only taken for a compatible one."""
+    row = PROVIDERS.get(spec.provider)
+    if row is None or (spec.provider == DEFAULT and spec.base_url not in (None, row.base_url)):
+        return Provider(title=spec.provider, base_url=spec.base_url or "")
+    return row
+
+
+def abilities_of(spec: ModelSpec) -> Abilities:
+    """What the model can do: what is known of it, and over that what the settings say."""
+    whose = spec.provider if provider_of(spec) is PROVIDERS.get(spec.provider) else "another"
+    return {**known(ModelName(whose, spec.model)).abilities, **spec.abilities}
+
+
+def window_of(spec: ModelSpec) -> int | None:
+    """The model's context window in tokens, None when unknown."""
+    return spec.context_window or known(ModelName(spec.provider, spec.model)).context_window
+
+
+def _split(argument: str) -> tuple[str, str]:
+    """Role and name. An address may hold an equals sign, but only behind a colon."""
+    before, equals, after = argument.partition("=")
+    return (before.strip(), after.strip()) if equals and ":" not in before else (GENERAL, argument.strip())
+
+
+def _general(settings: Settings) -> tuple[str, ...] | None:
+    if settings.models:
+        return (next(iter(settings.models)),)
+    if not has_default_endpoint(settings):
+        return None
+    model = settings.model or ("" if settings.base_url else PROVIDERS[DEFAULT].model)
+    return (str(ModelName(DEFAULT, model)),)
+
+
+def _of_address(name: ModelName) -> ModelSpec:
+    return ModelSpec(provider=name.provider, model=name.model, base_url=name.provider)
+
+
+def _of_file(model: ModelSettings, settings: Settings) -> ModelSpec:
+    usual = _of_provider(ModelName(model.provider.lower(), model.model), settings)
+    own_key = settings.keys.get(model.api_key_env) if model.api_key_env else None
+    return ModelSpec(
+        provider=usual.provider,
+        model=usual.model,
+        base_url=model.base_url or usual.base_url,
+        # A key goes to the endpoint it was given for and to no other.
+        api_key=usual.api_key if model.base_url is None and model.api_key_env is None else own_key,
+        abilities={name: able for name, able in model.abilities.items()},
+        context_window=model.context_window,
+        max_concurrency=model.max_concurrency,
+    )
+
+
+def _of_provider(name: ModelName, settings: Settings) -> ModelSpec:
+    row = PROVIDERS.get(name.provider)
+    if row is None:
+        raise ConfigurationError(f"no provider named {name.provider!r}; {there_are(name.provider, PROVIDERS)}")
+    elsewhere = settings.base_url if name.provider == DEFAULT else None
+    return ModelSpec(
+        provider=name.provider,
+        model=name.model or ("" if elsewhere else row.model),
+        base_url=elsewhere or row.base_url,
+        api_key=settings.keys.get(row.key) if row.key else None,
+    )
+
+
+def _key_needed(name: str, spec: ModelSpec, settings: Settings) -> str | None:
+    """The environment variable that the model can't do without."""
+    if name in settings.models and settings.models[name].api_key_env:
+        return settings.models[name].api_key_env
+    row = PROVIDERS.get(spec.provider)
+    return row.key if row is not None and spec.base_url == row.base_url else None
+
+
+def _spare(settings: Settings) -> dict[str, ModelSpec]:
+    """The file's models that can be had, whether or not they have a role: a plan may name them."""
+    specs = {}
+    for name, model in settings.models.items():
+        spec = _of_file(model, settings)
+        if spec.api_key is not None or _key_needed(name, spec, settings) is None:
+            specs[name] = spec
+    return specs

@@ -1,0 +1,177 @@
+"""The layers of each model, put together."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import cache
+
+import anyio
+from pydantic import SecretStr
+
+from orchestrator.logs import note
+from orchestrator.ports import Ports
+from orchestrator.settings import Settings, read_settings
+from orchestrator.wiring.choosing import (
+    Chosen,
+    abilities_of,
+    choose,
+    has_default_endpoint,
+    is_bare,
+    provider_of,
+    roles_asked,
+    spec_of,
+    window_of,
+)
+from orchestrator.wiring.discovery import find_model, first_served
+from orchestrator.wiring.lifetime import LoopBound
+from orchestrator.wiring.providers import EMBEDDED, slots
+from registry.errors import ConfigurationError
+from registry.governor.fallback import FallbackModel
+from registry.governor.governor import GovernedModel, Governor
+from registry.governor.retry import RetryingModel
+from registry.http import HttpDoor, address
+from registry.local.serve import WINDOW, local_server
+from registry.models.model import Abilities, Model
+from registry.models.registry import GENERAL, ModelRegistry
+from registry.models.specs import ModelSpec
+from registry.openai import OpenAIModel
+
+CLOSING = 2.0
+"""Seconds that open connections have to close."""
+
+
+@asynccontextmanager
+async def wired(
+    settings: Settings,
+    model_args: Iterable[str] = (),
+    ports: Ports | None = None,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+    door: HttpDoor | None = None,
+) -> AsyncGenerator[ModelRegistry, None]:
+    """The models of a run, connected for as long as the block lasts. `tell` hears what was found rather than asked for.
+
+    Where nothing names a model, the first one that a server on this machine serves is taken. Raises `ConfigurationError`.
+    """
+    async with AsyncExitStack() as stack:
+        door = door or HttpDoor()
+        stack.push_async_callback(_closed, door)
+        chosen = choose(settings, await _located(settings, tuple(model_args), door, tell))
+        assert chosen is not None, "a located model is a named one"
+        embedded = ""
+        if any(spec.provider == EMBEDDED for spec in chosen.specs.values()):
+            embedded = await stack.enter_async_context(local_server())
+        specs = {name: await _completed(spec, embedded, door, tell) for name, spec in chosen.specs.items()}
+        yield _registry(replace(chosen, specs=specs), door, (ports or Ports()).jitter)
+
+
+def connect(
+    name: str,
+    *,
+    api_key: str | SecretStr | None = None,
+    base_url: str | None = None,
+    abilities: Abilities | None = None,
+    context_window: int | None = None,
+    max_concurrency: int | None = None,
+    door: HttpDoor | None = None,
+) -> Model:
+    """One model for Python programs: `Orchestrator(connect("openai:gpt-4o"))`. Nothing is opened before its first call.
+
+    What is not given comes from the settings. Models of one endpoint share its slots, and all of them one HTTP door unless
+    they are given another; it closes when the event loop ends. The embedded model has a server to start and stop, so it is to
+    be had from `wired` alone. Raises `ConfigurationError`.
+    """
+    key = SecretStr(api_key) if isinstance(api_key, str) else api_key
+    settings = read_settings()
+    if base_url is not None:  # a key goes to the endpoint it was given for and to no other
+        settings = replace(settings, base_url=base_url, keys={})
+    if key is not None:
+        settings = replace(settings, keys={**settings.keys, "OPENAI_API_KEY": key})
+    spec = spec_of(name, settings)
+    if spec.provider == EMBEDDED and base_url is None:
+        raise ConfigurationError("the embedded model needs its server: use `async with wired(settings, ['local']) as models`")
+    if not spec.model and spec.provider != EMBEDDED:
+        raise ConfigurationError(f"{name!r} names no model of its endpoint; write {name}:MODEL")
+    spec = replace(
+        spec,
+        base_url=base_url or spec.base_url,
+        api_key=key or (spec.api_key if base_url is None else None),
+        abilities={**spec.abilities, **(abilities or {})},
+        context_window=context_window or spec.context_window,
+        max_concurrency=max_concurrency or spec.max_concurrency,
+    )
+    door = door or _shared_door()
+    return LoopBound(_governed(name, spec, door, _shared_governors(), Ports().jitter), door)
+
+
+async def _located(
+    settings: Settings, model_args: tuple[str, ...], door: HttpDoor, tell: Callable[[str], None]
+) -> tuple[str, ...]:
+    """The arguments, with an endpoint found for each model that has none."""
+    if has_default_endpoint(settings):
+        return model_args
+    asked = [(role, name) for role, names in roles_asked(model_args).items() for name in names]
+    if not asked and choose(settings) is None:
+        asked = [(GENERAL, "")]
+    located = []
+    for role, name in asked:
+        if is_bare(name, settings):
+            found = await find_model(door, name or None)
+            tell(f"using {found}, which is served on this machine")
+            name = found  # noqa: PLW2901 (from here on, what was found is what was asked for)
+        located.append(f"{role}={name}")
+    return tuple(located)
+
+
+async def _completed(spec: ModelSpec, embedded: str, door: HttpDoor, tell: Callable[[str], None]) -> ModelSpec:
+    """The spec with everything that only a running server can tell."""
+    if spec.provider == EMBEDDED:
+        return replace(spec, base_url=embedded, context_window=spec.context_window or WINDOW)
+    if spec.model or spec.base_url is None:
+        return spec
+    model = await first_served(door, spec)
+    tell(f"using {model}, the first model that {address(spec.base_url)} serves")
+    return replace(spec, model=model)
+
+
+def _registry(chosen: Chosen, door: HttpDoor, jitter: Callable[[], float]) -> ModelRegistry:
+    governors: dict[str, Governor] = {}
+    single = {name: _governed(name, spec, door, governors, jitter) for name, spec in chosen.specs.items()}
+    chained = [
+        FallbackModel([single[link] for link in links]) if len(links) > 1 else single[name]
+        for name, links in chosen.chains.items()
+    ]
+    return ModelRegistry(chained, chosen.roles)
+
+
+def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: dict[str, Governor], jitter: Callable[[], float]) -> Model:
+    base_url = spec.base_url or ""
+    wire = OpenAIModel(
+        name,
+        model=spec.model,
+        base_url=base_url,
+        api_key=spec.api_key,
+        door=door,
+        rules=provider_of(spec).rules,
+        abilities=abilities_of(spec),
+        context_window=window_of(spec),
+    )
+    endpoint = address(base_url)
+    governor = governors.setdefault(endpoint, Governor(endpoint, spec.max_concurrency or slots(base_url)))
+    note("model_connected", model=name, endpoint=endpoint, slots=governor.slots)
+    return RetryingModel(GovernedModel(wire, governor), jitter=jitter)
+
+
+async def _closed(door: HttpDoor) -> None:
+    with anyio.move_on_after(CLOSING, shield=True):
+        await door.aclose()
+
+
+@cache
+def _shared_door() -> HttpDoor:
+    return HttpDoor()
+
+
+@cache
+def _shared_governors() -> dict[str, Governor]:
+    return {}

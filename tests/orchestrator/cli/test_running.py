@@ -1,0 +1,184 @@
+"""`dagwright run`: what it prints, where, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.options import Options
+from orchestrator.cli.running import MODEST, limits_for, write_whole
+from orchestrator.limits import Limits
+from orchestrator.settings import Settings
+from registry.errors import ConfigurationError, Unreachable
+from registry.testing import ScriptedModel
+from tests.orchestrator.cli.terminal import ScriptedWorld, greets, plan_file, typed
+
+
+def test_a_goal_is_answered() -> None:
+    """The answer alone goes to stdout; progress and a last line that names run and next command go to stderr."""
+    result = typed("run", "Greet the harbour")
+
+    assert (0, "Hello, harbour!\n") == (result.exit_code, result.stdout)
+    assert "hello: started" in result.stderr
+    assert "achieved in 0.0 s; next: -o FILE keeps the answer" in result.stderr.splitlines()[-1]
+
+
+def test_a_goal_may_come_from_stdin() -> None:
+    """A dash stands for the text of stdin."""
+    model = greets()
+
+    assert typed("run", "-", world=ScriptedWorld(model), stdin="Greet the moon\n").exit_code == 0
+
+    assert "Greet the moon" in model.requests[0].messages[-1].text
+
+
+def test_a_goal_that_is_not_met_still_has_an_answer() -> None:
+    """The run ended, the answer is printed, and the exit code says that it is not what was asked for."""
+    result = typed("run", "Greet the harbour", world=ScriptedWorld(greets(met=False)))
+
+    assert (1, "Hello, harbour!\n") == (result.exit_code, result.stdout)
+    assert "missing in" in result.stderr
+
+
+def test_json_is_for_programs() -> None:
+    """Every event is a line of JSON on stdout; the answer is among them and not printed again."""
+    result = typed("run", "Greet the harbour", "--json")
+
+    kinds = [json.loads(line)["event"]["kind"] for line in result.stdout.splitlines()]
+    assert ("run_started", "run_ended") == (kinds[0], kinds[-1])
+    assert "answer_written" in kinds
+
+
+def test_quiet_leaves_the_answer_only() -> None:
+    """Nothing goes to stderr when all is well."""
+    result = typed("run", "Greet the harbour", "--quiet")
+
+    assert ("Hello, harbour!\n", "") == (result.stdout, result.stderr)
+
+
+def test_the_answer_may_be_kept(tmp_path: Path) -> None:
+    """`-o` writes the answer to a file as well, and leaves nothing else in the folder."""
+    result = typed("run", "Greet the harbour", "-o", tmp_path / "answer.md")
+
+    assert (0, "Hello, harbour!\n") == (result.exit_code, result.stdout)
+    assert ["answer.md"] == [path.name for path in tmp_path.iterdir()]
+    assert (tmp_path / "answer.md").read_text() == "Hello, harbour!\n"
+
+
+def test_an_answer_that_could_not_be_kept_is_refused_beforehand(tmp_path: Path) -> None:
+    """Nobody pays for a run whose answer has nowhere to go."""
+    model = greets()
+
+    result = typed("run", "Greet the harbour", "-o", tmp_path / "absent" / "a.md", world=ScriptedWorld(model))
+
+    assert result.exit_code == 2
+    assert "no folder" in result.stderr
+    assert [] == model.requests
+
+
+def test_a_plan_is_done_with_its_inputs(tmp_path: Path) -> None:
+    """The steps of a file are done with the values given, and its output is the answer."""
+    model = greets()
+
+    result = typed("run", plan_file(tmp_path), "--input", "who=the seals", world=ScriptedWorld(model))
+
+    assert (0, "Hello, harbour!\n") == (result.exit_code, result.stdout)
+    assert "the seals" in model.requests[0].messages[-1].text
+
+
+def test_a_plan_sees_the_files_beside_it(tmp_path: Path) -> None:
+    """File tools begin at the plan's folder, wherever the command was typed."""
+    (tmp_path / "note.txt").write_text("the tide is out")
+    text = "goal: g\nsteps: [{id: a, kind: tool, tool: read_file, args: {path: note.txt}}]\noutput: ${steps.a.output}"
+
+    assert typed("run", plan_file(tmp_path, text)).stdout == "the tide is out\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "told"),
+    [
+        pytest.param("goal: g\nsteps: []", [], "P001 error at /steps: the plan has no steps", id="no steps"),
+        pytest.param("goal: [", [], "P014 error", id="no plan"),
+        pytest.param(None, [], "P011 error at /inputs/who: the input 'who' was not given", id="an input lacks"),
+        pytest.param(None, ["-i", "who=a", "-i", "what=b"], "P015 error", id="an unknown input"),
+        pytest.param(None, ["-i", "who=a", "-i", "times=b"], "P012 error at /inputs/times", id="an input that does not fit"),
+        pytest.param("goal: g\nsteps: [{id: a, task: t, tool_hint: cook}]", [], "P008 error", id="an unknown tool"),
+    ],
+)
+def test_a_wrong_plan_is_told(text: str | None, arguments: list[str], told: str, tmp_path: Path) -> None:
+    """Each finding has a line with its code and place; nothing is asked of any model."""
+    model = greets()
+    path = plan_file(tmp_path, text) if text else plan_file(tmp_path)
+
+    result = typed("run", path, *arguments, world=ScriptedWorld(model))
+
+    assert result.exit_code == 1
+    assert [line for line in result.stderr.splitlines() if line.startswith(told)]
+    assert [] == model.requests
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(["absent.yaml"], "'absent.yaml', can't be read: No such file", id="no such file"),
+        pytest.param([" "], "the goal is empty", id="no goal"),
+        pytest.param(["g", "--input", "a=b"], "a goal has none", id="inputs of a goal"),
+        pytest.param(["g", "--root", "absent"], "no folder 'absent'", id="no such root"),
+        pytest.param(["g", "--tools", "absent_module:x"], "no module named 'absent_module'", id="no such tools"),
+    ],
+)
+def test_what_can_t_begin_is_misuse(arguments: list[str], told: str) -> None:
+    """One sentence and exit code 2."""
+    result = typed("run", *arguments)
+
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_run_that_fails_says_why() -> None:
+    """An outage ends the run with a sentence, the name of the run, and exit code 1."""
+    model = ScriptedModel(lambda _: Unreachable("http://h", "refused"))
+
+    result = typed("run", "Greet the harbour", world=ScriptedWorld(model))
+
+    assert (1, "") == (result.exit_code, result.stdout)
+    why, last = result.stderr.splitlines()[-2:]
+    assert "http://h can't be reached: refused" in why
+    assert "failed; next:" in last
+
+
+def test_the_models_are_those_asked_for() -> None:
+    """`--model` may come more than once, and reaches the wiring as written."""
+    world = ScriptedWorld(greets())
+
+    typed("run", "Greet the harbour", "--model", "a", "-m", "planning=b", world=world)
+
+    assert world.asked_for == ("a", "planning=b")
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """What stood there before is gone, and a file that can't be written is told."""
+    path = tmp_path / "answer.md"
+    path.write_text("something longer that stood here before")
+
+    write_whole(path, "new")
+
+    assert path.read_text() == "new\n"
+    with pytest.raises(ConfigurationError, match="can't be written"):
+        write_whole(tmp_path, "a folder is no file")
+
+
+@pytest.mark.parametrize(
+    ("models", "limits", "expected"),
+    [
+        pytest.param(("local",), Limits(), MODEST, id="the embedded model alone"),
+        pytest.param(("planning=local", "local"), Limits(), MODEST, id="in every role"),
+        pytest.param(("planning=local", "openai:x"), Limits(), Limits(), id="beside another"),
+        pytest.param((), Limits(), Limits(), id="nobody asked for it"),
+        pytest.param(("local",), Limits(rounds=2), Limits(rounds=2), id="the file says otherwise"),
+    ],
+)
+def test_limits(models: tuple[str, ...], limits: Limits, expected: Limits) -> None:
+    """The embedded model gets modest limits, unless the settings file has its own."""
+    assert expected == limits_for(Settings(limits=limits), Options(models=models))

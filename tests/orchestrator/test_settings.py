@@ -1,0 +1,148 @@
+"""Settings: the environment and one TOML file, read once and strictly."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.limits import Limits
+from orchestrator.settings import Settings, read_settings
+from registry.errors import ConfigurationError
+
+
+def written(folder: Path, text: str, name: str = "dagwright.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_empty_world_has_defaults(tmp_path: Path) -> None:
+    """No variables and no file: no model, no key, the limits of the engine."""
+    assert Settings(limits=Limits()) == read_settings({}, folder=tmp_path)
+
+
+def test_the_environment_of_the_process_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an environment given, it is the process's own, at the moment of the call."""
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-x")
+
+    assert read_settings(folder=tmp_path).model == "gpt-x"
+
+
+@pytest.mark.parametrize(
+    ("environ", "field", "expected"),
+    [
+        pytest.param({"OPENAI_BASE_URL": " http://h/v1 "}, "base_url", "http://h/v1", id="address"),
+        pytest.param({"OPENAI_BASE_URL": ""}, "base_url", None, id="empty address"),
+        pytest.param({"OPENAI_MODEL": "gpt-x"}, "model", "gpt-x", id="model"),
+        pytest.param({"OPENAI_MODEL": " "}, "model", None, id="blank model"),
+        pytest.param({"OPENAI_API_KEY": "  "}, "keys", {}, id="blank key"),
+    ],
+)
+def test_variables(environ: dict[str, str], field: str, expected: Any, tmp_path: Path) -> None:
+    """Each variable has its place; an empty one counts as not set."""
+    assert expected == getattr(read_settings(environ, folder=tmp_path), field)
+
+
+def test_a_key_is_kept_and_never_shown(tmp_path: Path) -> None:
+    """Keys are secrets: they can be had, but not by printing the settings."""
+    settings = read_settings({"OPENAI_API_KEY": " sk-secret\n"}, folder=tmp_path)
+
+    assert settings.keys["OPENAI_API_KEY"].get_secret_value() == "sk-secret"
+    assert "sk-secret" not in repr(settings)
+
+
+def test_the_file_names_variables_that_hold_keys(tmp_path: Path) -> None:
+    """The key of a model is looked up under the name that the file gives; other variables are left alone."""
+    path = written(tmp_path, '[models.big]\nprovider = "openai"\napi_key_env = "BIG_KEY"')
+
+    settings = read_settings({"BIG_KEY": "a", "OTHER_KEY": "b"}, config=path)
+
+    assert list(settings.keys) == ["BIG_KEY"]
+
+
+def test_the_file_in_full(tmp_path: Path) -> None:
+    """Models, roles with and without a second model, and limits."""
+    path = written(
+        tmp_path,
+        """
+        [models.big]
+        provider = "openai"
+        model = "gpt-4o"
+        base_url = "https://big.example/v1"
+        context_window = 1000
+        max_concurrency = 3
+        abilities = { tool_call = false }
+        [roles]
+        planning = "big"
+        general = ["big", "local"]
+        [limits]
+        step_seconds = 30
+        rounds = 1
+        """,
+    )
+
+    settings = read_settings({}, config=path)
+
+    assert settings.models["big"].model_dump(exclude_none=True) == {
+        "provider": "openai",
+        "model": "gpt-4o",
+        "base_url": "https://big.example/v1",
+        "context_window": 1000,
+        "max_concurrency": 3,
+        "abilities": {"tool_call": False},
+    }
+    assert settings.roles == {"planning": ("big",), "general": ("big", "local")}
+    assert settings.limits == Limits(step_seconds=30, rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "expected"),
+    [
+        pytest.param({}, None, "folder", id="dagwright.toml of the folder"),
+        pytest.param({"DAGWRIGHT_CONFIG": "named.toml"}, None, "named", id="the environment's"),
+        pytest.param({"DAGWRIGHT_CONFIG": "absent.toml"}, "given.toml", "given", id="the command line's"),
+    ],
+)
+def test_which_file_is_read(environ: dict[str, str], config: str | None, expected: str, tmp_path: Path) -> None:
+    """The command line's choice comes before the environment's, and that before the folder's."""
+    for name in ("named", "given"):
+        written(tmp_path, f'[roles]\ngeneral = "{name}"', f"{name}.toml")
+    written(tmp_path, '[roles]\ngeneral = "folder"')
+    environ = {key: str(tmp_path / name) for key, name in environ.items()}
+
+    settings = read_settings(environ, config=tmp_path / config if config else None, folder=tmp_path)
+
+    assert settings.roles == {"general": (expected,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("[limits]\nstep_secnds = 3", "'limits.step_secnds'; did you mean 'step_seconds'?", id="unknown limit"),
+        pytest.param("[role]\na = 'b'", "'role'; did you mean 'roles'?", id="unknown table"),
+        pytest.param("[models.a]\nprovider = 'x'\napi_key = 'sk-1'", "did you mean 'api_key_env'?", id="a key in the file"),
+        pytest.param("[models.a]\nmodel = 'x'", "'models.a.provider': Field required", id="no provider"),
+        pytest.param("[models.a]\nprovider = 'x'\ncontext_window = 0", "'models.a.context_window'", id="no window"),
+        pytest.param("[models.a]\nprovider = 'x'\nabilities = {fly = true}", "'models.a.abilities.fly", id="unknown ability"),
+        pytest.param("[limits]\nrounds = 0", "'limits.rounds': Input should be greater than 0", id="no rounds"),
+        pytest.param("[limits]\nrounds = '3'", "'limits.rounds': Input should be a valid integer", id="text for a number"),
+        pytest.param("[roles]\na = []", "'roles.a'", id="a role of nobody"),
+        pytest.param("x =", "is not TOML", id="no TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_apart(text: str, told: str, tmp_path: Path) -> None:
+    """The sentence names file and setting, suggests the nearest name, and never shows a value."""
+    path = written(tmp_path, text)
+
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({}, config=path)
+
+    assert told in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "sk-1" not in str(refused.value)
+
+
+def test_an_absent_file_is_told(tmp_path: Path) -> None:
+    """A file that was asked for must be there."""
+    with pytest.raises(ConfigurationError, match=r"absent\.toml can't be read: No such file"):
+        read_settings({}, config=tmp_path / "absent.toml")

@@ -1,0 +1,163 @@
+"""Which models a run gets."""
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from orchestrator.settings import ModelSettings, Settings
+from orchestrator.wiring.choosing import abilities_of, choose, hints, spec_of, window_of
+from registry.errors import ConfigurationError
+from registry.models.specs import ModelSpec
+
+KEY = SecretStr("sk-1")
+HOSTED = Settings(keys={"OPENAI_API_KEY": KEY})
+OWN = Settings(base_url="http://127.0.0.1:9/v1", model="org/model:8b")
+FILE = Settings(
+    keys={"OPENAI_API_KEY": KEY, "BIG_KEY": SecretStr("sk-2")},
+    models={
+        "big": ModelSettings(provider="openai", model="gpt-4o", base_url="https://big.example/v1", api_key_env="BIG_KEY"),
+        "small": ModelSettings(provider="ollama", model="llama3.2:1b", abilities={"tool_call": False}),
+        "locked": ModelSettings(provider="openai", model="gpt-5", api_key_env="NO_KEY"),
+    },
+    roles={"planning": ("big",), "fast": ("small", "big")},
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "roles"),
+    [
+        pytest.param(HOSTED, [], {"general": "openai:gpt-4.1-mini"}, id="a key alone"),
+        pytest.param(OWN, [], {"general": "openai:org/model:8b"}, id="an endpoint of one's own"),
+        pytest.param(HOSTED, ["local"], {"general": "local"}, id="a plain name"),
+        pytest.param(HOSTED, ["gpt-4o"], {"general": "gpt-4o"}, id="a bare model"),
+        pytest.param(HOSTED, ["planning=local"], {"general": "openai:gpt-4.1-mini", "planning": "local"}, id="one role"),
+        pytest.param(HOSTED, ["http://h/v1?a=b#m"], {"general": "http://h/v1?a=b#m"}, id="an address with an equals sign"),
+        pytest.param(FILE, [], {"general": "big", "planning": "big", "fast": "small"}, id="the file's roles"),
+        pytest.param(FILE, ["small"], {"general": "small"}, id="a plain name sets the file's roles aside"),
+        pytest.param(
+            FILE, ["fast=big"], {"general": "big", "planning": "big", "fast": "big"}, id="a role's name changes that role"
+        ),
+    ],
+)
+def test_roles(settings: Settings, arguments: list[str], roles: dict[str, str]) -> None:
+    """Arguments come before the file, the file before the environment."""
+    chosen = choose(settings, arguments)
+
+    assert chosen is not None
+    assert roles == chosen.roles
+
+
+def test_nothing_named_means_nothing_chosen() -> None:
+    """Without key, address, file and argument it is for somebody else to look for a model."""
+    assert choose(Settings()) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chain"),
+    [
+        pytest.param(["a:b", "local"], None, id="unknown provider"),
+        pytest.param(["local", "openai:gpt-4o"], ("local", "openai:gpt-4o"), id="a second one is the fallback"),
+        pytest.param(["fast=local", "local", "openai:gpt-4o"], ("local", "openai:gpt-4o"), id="of one model, the longest chain"),
+    ],
+)
+def test_fallbacks(arguments: list[str], chain: tuple[str, ...] | None) -> None:
+    """A role named twice has a model to fall back on."""
+    if chain is None:
+        with pytest.raises(ConfigurationError, match="no provider named 'a'"):
+            choose(HOSTED, arguments)
+        return
+
+    chosen = choose(HOSTED, arguments)
+
+    assert chosen is not None
+    assert chain == chosen.chains[chain[0]]
+
+
+def test_a_model_without_its_key_is_left_out_until_somebody_asks_for_it() -> None:
+    """The file may hold models that can't be had here; only using one is an error, which names the variable."""
+    chosen = choose(FILE)
+
+    assert chosen is not None
+    assert set(chosen.specs) == {"big", "small"}
+    with pytest.raises(ConfigurationError, match="'locked' needs a key: set the environment variable NO_KEY"):
+        choose(FILE, ["locked"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "expected"),
+    [
+        pytest.param(
+            HOSTED,
+            "openai:gpt-4o",
+            ModelSpec(provider="openai", model="gpt-4o", base_url="https://api.openai.com/v1", api_key=KEY),
+            id="hosted",
+        ),
+        pytest.param(
+            HOSTED,
+            "ollama:llama3.2:1b",
+            ModelSpec(provider="ollama", model="llama3.2:1b", base_url="http://127.0.0.1:11434/v1"),
+            id="a server on this machine gets no key",
+        ),
+        pytest.param(
+            HOSTED,
+            "http://h:1/v1#m",
+            ModelSpec(provider="http://h:1/v1", model="m", base_url="http://h:1/v1"),
+            id="an address gets no key",
+        ),
+        pytest.param(
+            OWN, "gpt-4o", ModelSpec(provider="openai", model="gpt-4o", base_url="http://127.0.0.1:9/v1"), id="own endpoint"
+        ),
+        pytest.param(
+            FILE,
+            "big",
+            ModelSpec(provider="openai", model="gpt-4o", base_url="https://big.example/v1", api_key=SecretStr("sk-2")),
+            id="the file's, with its own key",
+        ),
+    ],
+)
+def test_specs(settings: Settings, name: str, expected: ModelSpec) -> None:
+    """What a name stands for."""
+    assert expected == spec_of(name, settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("openai:gpt-4o", "needs a key: set the environment variable OPENAI_API_KEY", id="no key"),
+        pytest.param("olama:x", "no provider named 'olama'; did you mean 'ollama'?", id="misspelt"),
+        pytest.param("a b:c", "names no model", id="no name"),
+    ],
+)
+def test_names_that_lead_nowhere(name: str, told: str) -> None:
+    """The sentence says what to set or what there is."""
+    with pytest.raises(ConfigurationError, match=told):
+        spec_of(name, Settings())
+
+
+def test_an_argument_without_a_name_is_refused() -> None:
+    """`--model planning=` says nothing."""
+    with pytest.raises(ConfigurationError, match="'planning=' names no model"):
+        choose(HOSTED, ["planning="])
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "abilities", "window"),
+    [
+        pytest.param(HOSTED, "openai:gpt-4o", {"tool_call", "json_mode", "json_schema"}, 128_000, id="known"),
+        pytest.param(OWN, "gpt-4o", {"tool_call", "json_mode"}, 128_000, id="behind an endpoint of one's own"),
+        pytest.param(HOSTED, "http://h/v1#gpt-4o", {"tool_call", "json_mode"}, None, id="at an address"),
+        pytest.param(FILE, "small", {"json_mode", "json_schema"}, None, id="the file knows better"),
+    ],
+)
+def test_abilities(settings: Settings, name: str, abilities: set[str], window: Any) -> None:
+    """What is known of a model holds where its provider serves it; another endpoint is only taken for a compatible one."""
+    spec = spec_of(name, settings)
+
+    assert abilities == {ability for ability, can in abilities_of(spec).items() if can}
+    assert window == window_of(spec)
+
+
+def test_hints_need_no_keys() -> None:
+    """A plan may be checked where none of its models can be had."""
+    assert {"planning", "fast", "big", "locked", "mine", "local"} <= set(hints(FILE, ["mine=local"]))

@@ -1,0 +1,157 @@
+"""Models put together, over a transport that plays every endpoint."""
+
+import json
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from orchestrator.settings import ModelSettings, Settings
+from orchestrator.wiring import connect, wired
+from registry.calls import NO_CALL
+from registry.errors import ConfigurationError
+from registry.http import HttpDoor
+from registry.messages import Request, UserMessage
+
+pytestmark = pytest.mark.anyio
+
+HELLO = Request(messages=(UserMessage(text="Hello"),))
+
+
+class Endpoints:
+    """Every endpoint at once: says which model answers, counts requests, and fails for hosts that are down."""
+
+    def __init__(self, *, down: tuple[str, ...] = (), served: tuple[str, ...] = ("first",)) -> None:
+        self.down, self.served = down, served
+        self.seen: list[httpx.Request] = []
+        self.door = HttpDoor(httpx.MockTransport(self._answer))
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request)
+        if request.url.host in self.down:
+            raise httpx.ConnectError("refused")
+        if request.url.path.endswith("/models"):
+            return httpx.Response(200, json={"data": [{"id": model} for model in self.served]})
+        model = json.loads(request.content)["model"]
+        choice = {"index": 0, "message": {"role": "assistant", "content": f"{model} says hello"}, "finish_reason": "stop"}
+        return httpx.Response(200, json={"model": model, "choices": [choice]})
+
+
+async def test_a_key_is_enough() -> None:
+    """With a key alone, the default model of the default endpoint answers, for every role."""
+    endpoints = Endpoints()
+
+    async with wired(Settings(keys={"OPENAI_API_KEY": SecretStr("sk-1")}), door=endpoints.door) as models:
+        reply = await models.model("planning").chat(HELLO, NO_CALL)
+
+    assert reply.text == "gpt-4.1-mini says hello"
+    (request,) = endpoints.seen
+    assert str(request.url) == "https://api.openai.com/v1/chat/completions"
+    assert request.headers["authorization"] == "Bearer sk-1"
+
+
+async def test_a_model_found_on_this_machine_is_told() -> None:
+    """Nothing is named, so the first server's first model is taken, and the user hears of it."""
+    told: list[str] = []
+
+    async with wired(Settings(), tell=told.append, door=Endpoints().door) as models:
+        assert models.names == ("ollama:first",)
+
+    assert told == ["using ollama:first, which is served on this machine"]
+
+
+async def test_a_bare_name_is_found_where_it_is_served() -> None:
+    """Without a default endpoint a model's own name is looked for on this machine; the role stays the one asked for."""
+    async with wired(Settings(), ["planning=second"], door=Endpoints(served=("first", "second")).door) as models:
+        assert models.roles["planning"] == "ollama:second"
+
+
+async def test_an_endpoint_without_a_named_model_is_asked() -> None:
+    """The first model that the endpoint serves is asked, and the user hears of it."""
+    told: list[str] = []
+
+    async with wired(Settings(base_url="http://h/v1"), tell=told.append, door=Endpoints().door) as models:
+        reply = await models.model().chat(HELLO, NO_CALL)
+
+    assert reply.text == "first says hello"
+    assert told == ["using first, the first model that http://h/v1 serves"]
+
+
+async def test_a_second_model_steps_in() -> None:
+    """When the first model's endpoint is down, the fallback answers."""
+    names = ["http://a/v1#one", "http://b/v1#two"]
+
+    async with wired(Settings(), names, door=Endpoints(down=("a",)).door) as models:
+        reply = await models.model().chat(HELLO, NO_CALL)
+
+    assert reply.text == "two says hello"
+
+
+async def test_an_overloaded_endpoint_is_asked_again() -> None:
+    """One failure of a moment is not the caller's problem."""
+    answers = iter([httpx.Response(503), httpx.Response(200, json={"choices": [{"message": {"content": "at last"}}]})])
+    door = HttpDoor(httpx.MockTransport(lambda _: next(answers)))
+
+    async with wired(Settings(), ["http://a/v1#one"], door=door) as models:
+        reply = await models.model().chat(HELLO, NO_CALL)
+
+    assert reply.text == "at last"
+
+
+async def test_the_file_s_models_may_be_asked_for_by_name() -> None:
+    """A plan may name a model of the file that plays no role; its window and abilities are the file's."""
+    spare = ModelSettings(provider="ollama", model="m", context_window=5000, abilities={"tool_call": False})
+    settings = Settings(base_url="http://h/v1", model="x", models={"spare": spare}, roles={"general": ("openai:x",)})
+
+    async with wired(settings, door=Endpoints().door) as models:
+        model = models.model("spare")
+
+    assert model.context_window == 5000
+    assert not model.abilities["tool_call"]
+    assert models.roles["general"] == "openai:x"
+
+
+def test_connect_makes_a_model_at_once() -> None:
+    """A Python program needs a name and a key; nothing is opened."""
+    model = connect("openai:gpt-4o", api_key="sk-1")
+
+    assert model.name == "openai:gpt-4o"
+    assert model.context_window == 128_000
+
+
+def test_connect_takes_what_it_is_told() -> None:
+    """Abilities and window of the caller come before what is known."""
+    model = connect("m", base_url="http://h/v1", abilities={"tool_call": False}, context_window=9000)
+
+    assert not model.abilities["tool_call"]
+    assert model.context_window == 9000
+
+
+async def test_connect_sends_a_key_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment's key does not follow to an address that the caller gives; a key that the caller gives does."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    seen: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("authorization"))
+        return httpx.Response(200, json={"choices": [{"message": {"content": "yes"}}]})
+
+    door = HttpDoor(httpx.MockTransport(answer))
+    for name, key in (("m", None), ("m", "sk-given"), ("ollama:m", "sk-given")):
+        await connect(name, base_url="http://h/v1", api_key=key, door=door).chat(HELLO, NO_CALL)
+
+    assert [None, "Bearer sk-given", "Bearer sk-given"] == seen
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("openai:gpt-4o", "OPENAI_API_KEY", id="no key"),
+        pytest.param("local", "async with wired", id="the embedded model"),
+        pytest.param("ollama", "write ollama:MODEL", id="no model"),
+    ],
+)
+def test_connect_says_what_it_lacks(name: str, told: str) -> None:
+    """What can't be had without waiting, or without a key, is refused at once."""
+    with pytest.raises(ConfigurationError, match=told):
+        connect(name)
