@@ -31,7 +31,7 @@ def script(request: Request) -> object:
         case ["population"] if request.messages[-1].role == "tool":
             return f"{int(said):,} people."
         case ["population"]:
-            return asks("population", city="Lyon" if "Lyon" in said.split("Your task: ")[1] else "Nice")
+            return asks("population", city=said.removeprefix("Find the population of "))
         case _:
             return "Lyon is larger than Nice by 174,165 people."
 

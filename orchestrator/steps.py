@@ -15,7 +15,7 @@ from orchestrator.interrupts import InterruptQueue
 from orchestrator.journalled import JournalledTools
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
-from orchestrator.prompts import STEP, step_task
+from orchestrator.prompts import step_system, step_task
 from orchestrator.waiting import Waiting
 from planner import AnyStep, BrokenReference, Plan, Step, ToolStep
 from planner.references import implied, resolve
@@ -88,7 +88,7 @@ class StepWork:
         agent = ReActAgent(
             model,
             self._tools if step.tools is None else self._tools.only(step.tools),
-            system=STEP,
+            system=step_system(sight.plan.goal),
             hooks=self._hooks,
             interrupts=self._interrupts,
             max_iterations=step.max_iterations or self._limits.step_iterations,
@@ -96,7 +96,7 @@ class StepWork:
         )
         task = resolve(step.task, inputs=sight.inputs, results=sight.results)
         known = _known(step, sight.results, model.context_window)
-        goal = step_task(sight.plan.goal, task.value, known, tool_hint=step.tool_hint)
+        goal = step_task(task.value, known, tool_hint=step.tool_hint)
         origins = joined(task.origins, *(_origins(sight.results, dependency) for dependency in step.depends_on))
         result = await agent.run(goal, call=sight.call, ledger=self._ledger, origins=origins)
         if result.outcome == "suspended":

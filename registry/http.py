@@ -1,8 +1,9 @@
 """The one HTTP door: every request that leaves this layer goes through it.
 
-It takes bytes and gives bytes. Each event loop has transports of its own, opened at the first use and closed by
-`HttpDoor.aclose`, so a second loop in one process never meets a connection of the first. Whatever goes wrong below comes
-out as `Unreachable`. Redirects aren't followed, and nothing is repeated: that is for those who know what a repeat costs.
+It takes bytes and gives bytes. Each event loop has transports of its own, opened at the first use and closed when it ends,
+if not by `HttpDoor.aclose` before: a second loop in one process never meets a connection of the first. Whatever goes wrong
+below comes out as `Unreachable`. Redirects aren't followed, and nothing is repeated: that is for those who know what a repeat
+costs.
 """
 
 import math
@@ -19,6 +20,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from registry.errors import ConfigurationError, Unreachable
+from registry.loops import at_loop_end
 from registry.usage import UNMETERED
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ class HttpDoor:
         self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks"
     ) -> AsyncIterator[AnswerStream]:
         _refuse_illegal(headers)
+        await at_loop_end(self, self.aclose)
         send = self._send(method, url, {**_DEFAULTS, **headers}, body, timeouts=clocks.timeouts)
         response = await clocks.head(send)
         chunks = clocks.body(response)

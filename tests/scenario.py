@@ -96,7 +96,7 @@ class World:
             return "30 beats 12"
         if "Compare them" in text:
             return Unreachable("the model", "a passing storm")
-        if "Your task: Describe" in text:
+        if text.startswith("Describe"):
             return self._describe(request, "north" if "the north harbour" in text else "south")
         return ANSWER
 

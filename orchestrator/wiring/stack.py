@@ -23,7 +23,6 @@ from orchestrator.wiring.choosing import (
     window_of,
 )
 from orchestrator.wiring.discovery import find_model, first_served
-from orchestrator.wiring.lifetime import LoopBound
 from orchestrator.wiring.providers import EMBEDDED, slots
 from registry.errors import ConfigurationError
 from registry.governor.fallback import FallbackModel
@@ -101,7 +100,7 @@ def connect(
         max_concurrency=max_concurrency or spec.max_concurrency,
     )
     door = door or _shared_door()
-    return LoopBound(_governed(name, spec, door, _shared_governors(), Ports().jitter), door)
+    return _governed(name, spec, door, _shared_governors(), Ports().jitter)
 
 
 async def _located(
