@@ -9,9 +9,9 @@ from orchestrator.journalled import JournalledModel
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
 from orchestrator.prompts import synthesis_messages, unwritten
-from planner import BrokenReference, Plan
+from planner import BrokenReference, Plan, ToolStep
 from planner.prompts import origins_of
-from planner.references import only, rendered, resolve
+from planner.references import implied, only, rendered, resolve
 from planner.results import Failed, Results, Succeeded, Verdict
 from registry.calls import Call
 from registry.context import ContextGuard, fit_texts
@@ -78,7 +78,8 @@ class Synthesis:
         return AnswerWritten(text=text, by=f"step:{reference.name}") if text.strip() else None
 
     def _request(self, plan: Plan, results: Results, verdict: Verdict) -> Request:
-        names = [step_id for step_id, result in results.items() if _tells(result)]
+        material = _material(plan, results)
+        names = [step_id for step_id, result in results.items() if _tells(result) and step_id not in material]
         texts = [_told(results[name]) for name in names]
         if self._model.context_window is not None:
             texts = fit_texts(texts, self._model.context_window // 2)
@@ -106,6 +107,13 @@ def _show(piece: Piece, shown: _Shown) -> None:
             shown.restart(why)
         case _:
             pass
+
+
+def _material(plan: Plan, results: Results) -> set[str]:
+    """What tools fetched for steps that succeeded and that quote it: those steps have said what there is in it."""
+    fetched = {step.id for step in plan.steps if isinstance(step, ToolStep)}
+    quoted = {name for step in plan.steps if isinstance(results.get(step.id), Succeeded) for name in implied(step)}
+    return fetched & quoted
 
 
 def _tells(result: object) -> bool:

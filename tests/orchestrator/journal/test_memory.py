@@ -1,0 +1,25 @@
+"""The journal that lives as long as its process; the contract of all journals is tested beside it."""
+
+import pytest
+
+from orchestrator.journal.memory import MemoryJournal
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_claimed_run_is_known_before_its_first_fact() -> None:
+    """It reads as empty, and every claim has the next epoch."""
+    journal = MemoryJournal()
+    epochs = [(await journal.claim("r", holder="me", ttl=60)).epoch for _ in range(3)]
+
+    assert [1, 2, 3] == epochs
+    assert () == await journal.read("r")
+    assert ("r",) == await journal.runs()
+
+
+async def test_two_journals_share_nothing() -> None:
+    """Each object is a journal of its own."""
+    one, other = MemoryJournal(), MemoryJournal()
+    await one.claim("r", holder="me", ttl=60)
+
+    assert () == await other.runs()

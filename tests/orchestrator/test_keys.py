@@ -1,0 +1,92 @@
+"""What a call is, by content alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.keys import request_digest, tool_digest
+from registry.messages import (
+    AssistantMessage,
+    Request,
+    ResponseFormat,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+
+
+def spec(**changed: object) -> ToolSpec:
+    facts: dict[str, object] = {"name": "add", "description": "Add.", "parameters": {"type": "object"}}
+    return ToolSpec(**(facts | changed))  # type: ignore[arg-type]
+
+
+def asked(call_id: str = "call_1", **changed: object) -> Request:
+    """A request whose parts are all made anew."""
+    call = ToolCall(id=call_id, name="add", arguments='{"a": 1}')
+    messages = (
+        SystemMessage(text="be brief"),
+        UserMessage(text="add"),
+        AssistantMessage(text="", calls=(call,)),
+        ToolMessage(call_id=call_id, name="add", text="2"),
+    )
+    return replace(Request(messages=messages, tools=(spec(),)), **changed)  # type: ignore[arg-type]
+
+
+def test_equal_content_has_an_equal_digest() -> None:
+    """Two requests that say the same are the same, though no object is shared and the provider's call ids differ."""
+    assert request_digest(asked()) == request_digest(asked("call_77"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(asked(messages=(UserMessage(text="add"),)), id="messages"),
+        pytest.param(asked(messages=asked().messages[::-1]), id="their order"),
+        pytest.param(asked(tools=()), id="no tools"),
+        pytest.param(asked(tools=(spec(description="Adds."),)), id="a tool's description"),
+        pytest.param(asked(tools=(spec(parameters={"type": "object", "properties": {}}),)), id="a tool's schema"),
+        pytest.param(asked(tool_choice="none"), id="tool choice"),
+        pytest.param(asked(response_format=ResponseFormat()), id="response format"),
+        pytest.param(asked(max_tokens=5), id="max tokens"),
+        pytest.param(asked(temperature=0.0), id="temperature"),
+    ],
+)
+def test_whatever_can_change_the_reply_changes_the_digest(other: Request) -> None:
+    """Another question is another call."""
+    assert request_digest(asked()) != request_digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(UserMessage(text="x"), SystemMessage(text="x"), id="who says it"),
+        pytest.param(UserMessage(text="x"), UserMessage(text="x", pinned=True), id="pinned"),
+        pytest.param(AssistantMessage(text="x"), AssistantMessage(text="x", reasoning="y"), id="reasoning"),
+    ],
+)
+def test_messages_differ_in_more_than_text(one: UserMessage, other: UserMessage) -> None:
+    """The same text said otherwise is another message."""
+    assert request_digest(Request(messages=(one,))) != request_digest(Request(messages=(other,)))
+
+
+def test_formats_differ_by_schema() -> None:
+    """Two response formats of one name are two questions when their schemas differ."""
+    one, other = ResponseFormat(schema={"type": "object"}), ResponseFormat(schema={"type": "array"})
+
+    assert request_digest(asked(response_format=one)) != request_digest(asked(response_format=other))
+
+
+def test_a_tool_call_is_its_name_and_arguments() -> None:
+    """The provider's id for a call is not part of what the call is."""
+    call = ToolCall(id="1", name="add", arguments='{"a": 1}')
+
+    assert tool_digest(call) == tool_digest(replace(call, id="2"))
+    assert tool_digest(call) != tool_digest(replace(call, name="sub"))
+    assert tool_digest(call) != tool_digest(replace(call, arguments='{"a": 2}'))
+
+
+def test_a_lone_surrogate_has_a_digest() -> None:
+    """Text that no UTF-8 can hold is still a message."""
+    assert request_digest(Request(messages=(UserMessage(text="\ud800"),)))

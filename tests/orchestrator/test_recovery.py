@@ -1,0 +1,80 @@
+"""What is done about replies that are empty or were cut off."""
+
+import pytest
+
+from orchestrator.recovery import CONTINUE_LIMIT, EMPTY_LIMIT, Recovery
+from registry.messages import AssistantMessage, Finish, Reply, ToolCall
+
+CALL = ToolCall(id="1", name="send", arguments='{"text": "par')
+
+
+def reply(text: str = "", finish: Finish = "stop", *calls: ToolCall) -> Reply:
+    return Reply(text=text, finish=finish, calls=calls)
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        pytest.param(reply("done"), id="text"),
+        pytest.param(reply("", "tool_calls", CALL), id="calls"),
+        pytest.param(reply("", "refused"), id="a refusal is an answer"),
+        pytest.param(reply("done", "unknown"), id="no reason given"),
+    ],
+)
+def test_a_good_reply_is_left_alone(good: Reply) -> None:
+    """What can be used, or can't be helped, is not asked for again."""
+    assert () == Recovery().again(good)
+
+
+def test_an_empty_reply_is_asked_for_again() -> None:
+    """Nothing, or nothing but space, is asked for again within the limit."""
+    recovery = Recovery()
+
+    asked = [bool(recovery.again(reply(" \n"))) for _ in range(EMPTY_LIMIT + 1)]
+
+    assert [True] * EMPTY_LIMIT + [False] == asked
+
+
+def test_a_cut_reply_is_continued() -> None:
+    """The model reads what it wrote and goes on; the parts become one text."""
+    recovery = Recovery()
+    first, last = reply("one ", "length"), reply("two")
+
+    said, told = recovery.again(first)
+
+    assert AssistantMessage(text="one ") == said
+    assert "Go on exactly where it ended" in told.text
+    assert reply("one two") == recovery.whole(last)
+    assert () == recovery.again(last)
+
+
+def test_continuing_ends() -> None:
+    """After the limit a reply that is still cut off is what it is."""
+    recovery = Recovery()
+
+    asked = [bool(recovery.again(reply("x", "length"))) for _ in range(CONTINUE_LIMIT + 1)]
+
+    assert [True] * CONTINUE_LIMIT + [False] == asked
+    assert "x" * CONTINUE_LIMIT + "y" == recovery.whole(reply("y")).text
+
+
+def test_all_causes_count_together() -> None:
+    """Empty and cut replies share one limit."""
+    recovery = Recovery()
+    causes = [reply(), reply(), reply("x", "length"), reply("y", "length")]
+
+    assert [True, True, True, False] == [bool(recovery.again(cause)) for cause in causes]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [pytest.param(reply("", "length", CALL), id="in a call"), pytest.param(reply("", "length"), id="before it began")],
+)
+def test_what_can_not_be_continued_is_said_again(cut: Reply) -> None:
+    """A call that was cut off is never finished by us: the model says it again, shorter."""
+    recovery = Recovery()
+
+    (told,) = recovery.again(cut)
+
+    assert "shorter" in told.text
+    assert "whole" == recovery.whole(reply("whole")).text
