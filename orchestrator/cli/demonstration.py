@@ -10,7 +10,10 @@ from orchestrator.cli.world import World
 from orchestrator.demo import demo_folder
 from orchestrator.wiring import EMBEDDED
 
-HONESTLY = "the model is SmolLM2-135M-Instruct, inside this program: it is tiny, writes fair sentences and may invent things"
+HONESTLY = (
+    "the model is SmolLM2-135M-Instruct, inside this program: it is tiny. "
+    "It writes a fair sentence about one passage, and mixes things up when it merges several"
+)
 
 
 def run_demo(world: World, options: Options, folder: Path | None = None) -> int:
