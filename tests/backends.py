@@ -20,12 +20,12 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
         return super().time() + self._ahead
 
     def _run_once(self) -> None:
-        while self._scheduled and self._scheduled[0].cancelled():  # type: ignore[attr-defined]
-            self._timer_cancelled_count -= 1  # type: ignore[attr-defined]
-            heapq.heappop(self._scheduled)._scheduled = False  # type: ignore[attr-defined]
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._ahead += max(0.0, self._scheduled[0].when() - self.time())  # type: ignore[attr-defined]
-        super()._run_once()  # type: ignore[misc]
+        while self._scheduled and self._scheduled[0].cancelled():
+            self._timer_cancelled_count -= 1
+            heapq.heappop(self._scheduled)._scheduled = False
+        if not self._ready and self._scheduled:
+            self._ahead += max(0.0, self._scheduled[0].when() - self.time())
+        super()._run_once()
 
 
 def backend(name: str, *, virtual: bool) -> Backend:

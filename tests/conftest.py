@@ -1,8 +1,15 @@
 """Fixtures for all tests."""
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from tests.backends import Backend, backend
+
+# The same examples in every run, however busy the machine is: a test that fails now and then is broken.
+settings.register_profile("dagwright", deadline=None, derandomize=True)
+settings.load_profile("dagwright")
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -16,6 +23,6 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the keys or settings of the machine that it runs on."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    for name in list(__import__("os").environ):
+    for name in list(os.environ):
         if name.startswith("DAGWRIGHT_"):
             monkeypatch.delenv(name)

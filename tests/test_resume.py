@@ -25,7 +25,7 @@ async def cut(facts: tuple[Recorded, ...], length: int) -> MemoryJournal:
     journal = MemoryJournal()
     writer = await journal.claim(facts[0].run, holder="earlier", ttl=60)
     for recorded in facts[:length]:
-        await writer.append(decode(encode(recorded)).event, recorded.time)  # type: ignore[arg-type]
+        await writer.append(decode(encode(recorded)).event, recorded.time)
     return journal
 
 

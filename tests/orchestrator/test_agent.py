@@ -95,7 +95,7 @@ async def test_pure_calls_of_one_reply_run_side_by_side() -> None:
     assert anyio.current_time() - began < 3.5
     seen = [message for message in model.requests[1].messages if isinstance(message, ToolMessage)]
     assert ["slept 3.0", "slept 1.0", "slept 2.0"] == [message.text for message in seen]
-    assert [call.id for call in model.requests[1].messages[-4].calls] == [message.call_id for message in seen]  # type: ignore[union-attr]
+    assert [call.id for call in model.requests[1].messages[-4].calls] == [message.call_id for message in seen]
 
 
 async def test_effects_run_alone_and_in_order() -> None:
@@ -235,7 +235,7 @@ async def test_a_policy_can_deny_and_rewrite() -> None:
     """`before_tool` may refuse a call, which the model reads, or change it; one that fails has refused."""
 
     class Policy(Hook):
-        async def before_tool(self, wanted, call):  # type: ignore[no-untyped-def]
+        async def before_tool(self, wanted, call):
             numbers = json.loads(wanted.arguments)
             if numbers["a"] == 1:
                 raise ToolDenied("add", "not with a one")
@@ -262,7 +262,7 @@ async def test_a_streamed_iteration_reaches_the_hook() -> None:
         async def should_stream(self, iteration: int) -> bool:
             return iteration == 2
 
-        async def on_stream(self, piece, call):  # type: ignore[no-untyped-def]
+        async def on_stream(self, piece, call):
             heard.append(piece)
 
     hooks = CompositeHook([Listen()], report=lambda what, error: None)

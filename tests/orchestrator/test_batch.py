@@ -144,7 +144,7 @@ async def test_a_denial_is_remembered() -> None:
     first = await desk.observe(look("secret"), hook=Refuses(before="secret"), ledger=ledger)
     again = await private_ledger()
     for recorded in ledger.facts:
-        await again.record(recorded.event)  # type: ignore[arg-type]
+        await again.record(recorded.event)
 
     assert first == await desk.observe(look("secret"), ledger=again)
     assert [] == desk.diary
@@ -188,7 +188,7 @@ async def test_cancelled_in_the_middle(after: float) -> None:
 
     again = await private_ledger()
     for recorded in ledger.facts:
-        await again.record(recorded.event)  # type: ignore[arg-type]
+        await again.record(recorded.event)
     seen = await desk.observe(*wanted, ledger=again)
     in_doubt = "+send x" in diary and "-send x" not in diary
     assert in_doubt == any(isinstance(each, Waiting) for each in seen)
@@ -202,7 +202,7 @@ async def test_nothing_starts_after_a_call_in_doubt() -> None:
         await desk.observe(send("x"), send("y"), ledger=ledger)
     again = await private_ledger()
     for recorded in ledger.facts:
-        await again.record(recorded.event)  # type: ignore[arg-type]
+        await again.record(recorded.event)
 
     (doubt,) = await desk.observe(send("x"), send("y"), ledger=again)
 
@@ -243,4 +243,4 @@ async def test_a_batch_in_an_agent_has_one_observation_for_each_call() -> None:
 
     assert ("completed", "done") == (result.outcome, result.answer)
     asked, *seen = model.requests[1].messages[-4:]
-    assert [call.id for call in asked.calls] == [message.call_id for message in seen]  # type: ignore[union-attr]
+    assert [call.id for call in asked.calls] == [message.call_id for message in seen]

@@ -75,7 +75,7 @@ async def test_each_step_gets_the_model_of_its_hint() -> None:
     models = ModelRegistry({"general": ScriptedModel(echo, name="big"), "fast": ScriptedModel(echo, name="small")})
     results = await walk(DAGExecutor(models), Step(id="a", task="one", model_hint="fast"), Step(id="b", task="two"))
 
-    assert {"a": "small", "b": "big"} == {step: result.model for step, result in results.items()}  # type: ignore[union-attr]
+    assert {"a": "small", "b": "big"} == {step: result.model for step, result in results.items()}
 
 
 async def test_a_step_sees_what_its_dependencies_found() -> None:
@@ -199,7 +199,7 @@ async def test_hooks_reach_every_step() -> None:
                 raise ValueError("not b")
             return step
 
-        async def after_step(self, result):  # type: ignore[no-untyped-def]
+        async def after_step(self, result):
             seen.append(result.step)
             return result
 
@@ -213,7 +213,7 @@ async def test_hooks_reach_every_step() -> None:
 
 async def test_our_own_bugs_are_loud() -> None:
     """An error that is no model's, tool's or hook's ends the walk as itself."""
-    model = ScriptedModel(lambda request: 1 / 0)  # type: ignore[arg-type,return-value]
+    model = ScriptedModel(lambda request: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         await walk(DAGExecutor(model), Step(id="a", task="x"), Step(id="b", task="y"))
 

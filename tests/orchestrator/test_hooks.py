@@ -114,7 +114,7 @@ async def test_an_observer_with_a_wrong_signature_is_reported() -> None:
     """Even one that can't be called stops nothing."""
 
     class Wrong(Observer):
-        async def on_plan(self) -> None:  # type: ignore[override]
+        async def on_plan(self) -> None:
             """Takes nothing."""
 
     reports = Reports()

@@ -37,7 +37,7 @@ async def next_life(ledger: Ledger, *, without: type | tuple[type, ...] = ()) ->
     again = await private_ledger()
     for recorded in ledger.facts:
         if not isinstance(recorded.event, without):
-            await again.record(recorded.event)  # type: ignore[arg-type]
+            await again.record(recorded.event)
     return again
 
 
@@ -182,7 +182,7 @@ async def test_a_stream_that_breaks_is_a_failure() -> None:
         await streamed(JournalledModel(model, first), asking("?"))
 
     assert ["model_failed"] == [recorded.event.kind for recorded in first.facts]
-    assert "whole" == (await streamed(JournalledModel(model, await next_life(first)), asking("?")))[0].text  # type: ignore[union-attr]
+    assert "whole" == (await streamed(JournalledModel(model, await next_life(first)), asking("?")))[0].text
 
 
 async def test_a_stream_may_be_left_early() -> None:

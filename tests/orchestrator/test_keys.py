@@ -19,7 +19,7 @@ from registry.messages import (
 
 def spec(**changed: object) -> ToolSpec:
     facts: dict[str, object] = {"name": "add", "description": "Add.", "parameters": {"type": "object"}}
-    return ToolSpec(**(facts | changed))  # type: ignore[arg-type]
+    return ToolSpec(**(facts | changed))
 
 
 def asked(call_id: str = "call_1", **changed: object) -> Request:
@@ -31,7 +31,7 @@ def asked(call_id: str = "call_1", **changed: object) -> Request:
         AssistantMessage(text="", calls=(call,)),
         ToolMessage(call_id=call_id, name="add", text="2"),
     )
-    return replace(Request(messages=messages, tools=(spec(),)), **changed)  # type: ignore[arg-type]
+    return replace(Request(messages=messages, tools=(spec(),)), **changed)
 
 
 def test_equal_content_has_an_equal_digest() -> None:

@@ -93,7 +93,7 @@ PARTS = pytest.mark.parametrize(
 def broken(part: str) -> ScriptedModel:
     """A model of which one part can't be reached."""
     well = {"plan": planned("x"), "step": "found x", "verdict": judged(True, final_answer="X."), "synthesis": "It is x."}
-    return ScriptedModel(lambda request: DOWN if part_of(request) == part else well[part_of(request)])  # type: ignore[return-value]
+    return ScriptedModel(lambda request: DOWN if part_of(request) == part else well[part_of(request)])
 
 
 @PARTS
@@ -190,7 +190,7 @@ async def test_an_outage_while_revising_is_an_outage() -> None:
     journal = MemoryJournal()
     parts = {"step": lambda request: "found", "verdict": [judged(False), judged(True)], "synthesis": ["All."]}
     with pytest.raises(Unreachable):
-        await orchestrator(played(plan=[planned("a"), DOWN], **parts), journal=journal).run("the goal")  # type: ignore[arg-type]
+        await orchestrator(played(plan=[planned("a"), DOWN], **parts), journal=journal).run("the goal")
 
     later = played(plan=[planned("b")], step=["found b"], verdict=[judged(True)], synthesis=["All."])
     answer = await orchestrator(later, journal=journal).resume("run1")
@@ -368,7 +368,7 @@ async def test_a_run_in_doubt_is_suspended() -> None:
     journal = MemoryJournal()
     writer = await journal.claim("run1", holder="earlier", ttl=60)
     for recorded in await whole.read("run1"):
-        await writer.append(recorded.event, recorded.time)  # type: ignore[arg-type]
+        await writer.append(recorded.event, recorded.time)
         if recorded.event.kind == "tool_started":
             break
 

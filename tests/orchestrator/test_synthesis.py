@@ -243,7 +243,7 @@ async def test_a_written_reply_is_not_paid_for_again() -> None:
         written, _ = await write(model, ledger=first)
         second = await private_ledger()
         for recorded in first.facts:
-            await second.record(recorded.event)  # type: ignore[arg-type]
+            await second.record(recorded.event)
         again, seen = await write(model, ledger=second)
 
     assert written == again

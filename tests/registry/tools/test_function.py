@@ -191,4 +191,4 @@ def test_as_tool() -> None:
     assert made is as_tool(made)
     assert as_tool(add).spec.name == "add"
     with pytest.raises(ConfigurationError, match="a str is neither"):
-        as_tool("add")  # type: ignore[arg-type]
+        as_tool("add")

@@ -161,7 +161,7 @@ def _opaque(x: Opaque) -> None: ...
 def _callback(x: Callable[[], int]) -> None: ...
 
 
-def _dangling(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+def _dangling(x: "Nowhere") -> None: ...  # noqa: F821
 
 
 @pytest.mark.parametrize(

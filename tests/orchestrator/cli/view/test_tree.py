@@ -51,12 +51,12 @@ def shown(*parts: tuple[Event, ...], now: float = 3.5, width: int = 100, height:
                 board.take(message, now=float(second))
     console = Console(file=StringIO(), width=width, height=height)
     console.print(picture(board, console, now=now, began=0.0))
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
 def drawn(console: Console) -> str:
     """What was written to a terminal, without its control sequences."""
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", console.file.getvalue())  # type: ignore[attr-defined]
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", console.file.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ async def test_a_terminal_is_given_back() -> None:
     with anyio.move_on_after(1.0):
         await watch(stream(PLANNING, pause=3600), LiveTree(console, Terminal()))
 
-    written = console.file.getvalue()  # type: ignore[attr-defined]
+    written = console.file.getvalue()
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
     assert stderr is sys.stderr
 
@@ -242,4 +242,4 @@ async def test_no_color_means_no_colour(monkeypatch: pytest.MonkeyPatch) -> None
     await watch(stream(PLANNING, SIDE_BY_SIDE), LiveTree(console, StringIO()))
 
     assert "● look" in drawn(console)
-    assert not re.search(r"\x1b\[3\dm", console.file.getvalue())  # type: ignore[attr-defined]
+    assert not re.search(r"\x1b\[3\dm", console.file.getvalue())
