@@ -152,6 +152,7 @@ class _Loop:
             return self._ended("", "failed", error=error)
 
     async def _laps(self) -> AgentResult:
+        self._hear()
         for iteration in range(1, self.agent.max_iterations + 1):
             self.call = replace(self.call, iteration=iteration)
             reply = await self._lap()

@@ -17,7 +17,7 @@ from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import Ledger, private_ledger
 from orchestrator.limits import Limits
-from orchestrator.steps import Sight, StepEnd, StepWork, failed
+from orchestrator.steps import Sight, StepEnd, StepWork, failed, refused
 from orchestrator.unwrapping import sole_error
 from orchestrator.waiting import Waiting
 from planner import AnyStep, Plan
@@ -153,7 +153,7 @@ class _Walk:
 
     async def _do(self, step: AnyStep) -> StepEnd:
         try:
-            step = await self._hooks.before_step(step)
+            step = same_place(await self._hooks.before_step(step), step)
         except DeniedByHook as denial:
             return failed(step, denial)
         scope, attempt = self._tries[step.id].scope, self._tries[step.id].attempt
@@ -179,13 +179,13 @@ class _Walk:
         )
         sight = Sight(plan=self._plan, inputs=self._inputs, results=self._frontier.results, call=call)
         ended = await self._work.do(step, sight)
-        return ended if isinstance(ended, tuple) else await self._checked(ended, step)
+        return ended if isinstance(ended, tuple) else await self._checked(ended)
 
-    async def _checked(self, result: StepResult, step: AnyStep) -> StepResult:
+    async def _checked(self, result: StepResult) -> StepResult:
         try:
             return await self._hooks.after_step(result)
         except DeniedByHook as denial:
-            return failed(step, denial)
+            return refused(result, denial)
 
     def _queued(self, step_id: str, waited: float | None) -> None:
         queued = StepQueued(step=step_id) if waited is None else StepAdmitted(step=step_id, waited=waited)
@@ -200,3 +200,10 @@ class _Walk:
         """The one way a step ends: written first, then announced."""
         this = self._tries[result.step]
         await self._ledger.record(StepEnded(scope=this.scope, attempt=this.attempt, result=result))
+
+
+def same_place(rewritten: AnyStep, step: AnyStep) -> AnyStep:
+    """The step as a hook left it. The graph is fixed by now: a hook that moves the step in it has refused it."""
+    if (rewritten.id, tuple(rewritten.depends_on)) != (step.id, tuple(step.depends_on)):
+        raise DeniedByHook(f"step {step.id!r}", "it changed the step's id or dependencies")
+    return rewritten

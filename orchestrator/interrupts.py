@@ -15,13 +15,13 @@ class InterruptQueue:
             self._messages.append(text.strip())
 
     def reader(self) -> "InterruptReader":
-        """A cursor at the present end: who starts later starts from a goal that already knows the past."""
+        """A cursor at the beginning: what was said before an agent began is for it too."""
         return InterruptReader(self._messages)
 
 
 class InterruptReader:
     def __init__(self, messages: list[str]) -> None:
-        self._messages, self._cursor = messages, len(messages)
+        self._messages, self._cursor = messages, 0
 
     def drain(self) -> UserMessage | None:
         """All messages since the last time as one pinned message, or None."""

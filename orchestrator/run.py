@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.errors import LeaseLost, RunError
-from orchestrator.events.facts import RunEnded, RunInterrupted, RunOutcome, Summary
+from orchestrator.events.facts import InterruptReceived, RunEnded, RunInterrupted, RunOutcome, Summary
 from orchestrator.events.recorded import Recorded
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import Ledger
@@ -56,8 +56,9 @@ class Run:
         """Every event from the first one on, then each as it happens; ends with the run. Each reader has its own place."""
         return self._ledger.telling.watch()
 
-    def interrupt(self, text: str) -> None:
-        """Send a message to every agent at work."""
+    async def interrupt(self, text: str) -> None:
+        """Send a message to every agent at work, and to those that begin later."""
+        await self._ledger.record(InterruptReceived(text=text))
         self._interrupts.put(text)
 
     async def answer(self) -> Answer:

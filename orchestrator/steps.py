@@ -19,7 +19,7 @@ from orchestrator.prompts import step_system, step_task
 from orchestrator.waiting import Waiting
 from planner import AnyStep, BrokenReference, Plan, Step, ToolStep
 from planner.references import implied, resolve
-from planner.results import Failed, Results, StepResult, Succeeded
+from planner.results import Failed, Results, Skipped, StepResult, Succeeded
 from registry.calls import Call
 from registry.context import fit_texts
 from registry.errors import DagwrightError, ModelError, ToolError
@@ -128,6 +128,22 @@ def failed(step: AnyStep, error: DagwrightError) -> Failed:
     usage = error.usage if isinstance(error, ModelError) else Usage()
     origins = error.origins if isinstance(error, BrokenReference) else TRUSTED
     return Failed(step=step.id, error=type(error).__name__, message=str(error), usage=usage, origins=origins)
+
+
+def refused(result: StepResult, denial: DagwrightError) -> StepResult:
+    """A result that a hook does not let through; what it cost was paid all the same."""
+    if isinstance(result, Skipped):
+        return result
+    return Failed(
+        step=result.step,
+        error=type(denial).__name__,
+        message=str(denial),
+        model=result.model,
+        usage=result.usage,
+        seconds=result.seconds,
+        iterations=result.iterations,
+        origins=result.origins,
+    )
 
 
 def _known(step: Step, results: Results, window: int | None) -> list[tuple[str, str]]:

@@ -37,6 +37,7 @@ from planner.analyzer import structural_verdict
 from planner.diff import plan_diff
 from planner.results import Achieved, Results, Verdict
 from registry.calls import Call
+from registry.errors import ConfigurationError
 from registry.messages import Json
 from registry.models.registry import ModelRegistry
 from registry.tools.registry import ToolRegistry
@@ -53,6 +54,8 @@ class Accepted:
 
     @classmethod
     def of(cls, goal: str | Plan, inputs: Mapping[str, Json], *, today: str) -> Self:
+        if inputs and not isinstance(goal, Plan):
+            raise ConfigurationError("inputs are for a plan that asks for them; a goal in words has none")
         if isinstance(goal, Plan):
             return cls(goal=goal.goal, plan=goal, inputs=inputs, today=today)
         return cls(goal=goal, plan=None, inputs=inputs, today=today)
@@ -95,8 +98,8 @@ class Story:
             if isinstance(walked, Suspended):
                 return self._answer(plan, walked.results, outcome="suspended", waiting=walked.waiting)
             verdict = await self._judge(plan, walked.results, round_)
-            if isinstance(verdict, Achieved) or round_ >= self._rounds:
-                break
+            if isinstance(verdict, Achieved) or not verdict.confidence or round_ >= self._rounds:
+                break  # a verdict without confidence says nothing that a revision could go by
             revised = await self._revise(plan, walked.results, verdict, round_ + 1)
             if revised is None:
                 break

@@ -45,7 +45,7 @@ class PlanAnalyzer:
     async def judge(self, goal: str, plan: Plan, results: Results, call: Call) -> Judged:
         """Whether the results meet the goal. Where no step succeeded, no model is asked.
 
-        A judge whose answer can't be read decides nothing: then the steps alone do, with a confidence of 0. Raises any
+        A judge whose answer can't be read has not found the goal met: that is Missing, with a confidence of 0. Raises any
         `ModelError` of an outage, which is an error and not a verdict.
         """
         if not any(isinstance(result, Succeeded) for result in results.values()):
@@ -54,21 +54,17 @@ class PlanAnalyzer:
         try:
             answer = await structured_llm_call(self._model, question, VerdictAnswer, call, name="verdict")
         except NoTypedAnswer as unreadable:
-            return Judged(verdict=_by_steps(plan, results, confidence=0.0, why=f"{unreadable}; "), usage=unreadable.usage)
+            missing = (*_unfinished(plan, results), "a verdict that can be read")
+            return Judged(verdict=Missing(reasoning=str(unreadable), missing=missing, confidence=0.0), usage=unreadable.usage)
         return Judged(verdict=_verdict(answer.value), usage=answer.usage)
 
 
 def structural_verdict(plan: Plan, results: Results) -> Verdict:
     """The verdict that needs no model: achieved when every step of the plan succeeded."""
-    return _by_steps(plan, results, confidence=1.0, why="")
-
-
-def _by_steps(plan: Plan, results: Results, *, confidence: float, why: str) -> Verdict:
     unfinished = _unfinished(plan, results)
     if not unfinished:
-        return Achieved(reasoning=f"{why}every step succeeded", confidence=confidence)
-    count = f"{len(unfinished)} of {len(plan.steps)} steps did not succeed"
-    return Missing(reasoning=why + count, missing=unfinished, confidence=confidence)
+        return Achieved(reasoning="every step succeeded")
+    return Missing(reasoning=f"{len(unfinished)} of {len(plan.steps)} steps did not succeed", missing=unfinished)
 
 
 def _unfinished(plan: Plan, results: Results) -> tuple[str, ...]:

@@ -243,3 +243,34 @@ async def test_a_call_in_doubt_suspends_its_step_only() -> None:
     assert ["a"] == [waiting.step for waiting in walked.waiting]
     assert ["b"] == list(walked.results)
     assert ["x"] == ran
+
+
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param({"id": "z"}, id="another id"), pytest.param({"depends_on": ("b",)}, id="another edge")],
+)
+async def test_a_hook_does_not_move_a_step(change: dict[str, object]) -> None:
+    """A hook may rewrite a step but not its place in the graph: one that does has refused it."""
+
+    class Mover(Hook):
+        async def before_step(self, step: AnyStep) -> AnyStep:
+            return step.model_copy(update=change) if step.id == "a" else step
+
+    results = await walk(DAGExecutor(ScriptedModel(echo), hooks=Mover()), Step(id="a", task="x"), Step(id="b", task="y"))
+
+    assert isinstance(results["a"], Failed)
+    assert "DeniedByHook" == results["a"].error
+    assert isinstance(results["b"], Succeeded)
+
+
+async def test_a_refused_result_was_paid_for() -> None:
+    """A step whose result a hook refuses has failed, and what it cost still counts."""
+
+    class Censor(Hook):
+        async def after_step(self, result):
+            raise ValueError("not like that")
+
+    results = await walk(DAGExecutor(ScriptedModel(echo), hooks=Censor()), Step(id="a", task="x"))
+
+    assert isinstance(results["a"], Failed)
+    assert ("DeniedByHook", 1) == (results["a"].error, results["a"].usage.requests)

@@ -183,3 +183,10 @@ def test_inside_a_loop_run_sync_says_what_to_use(run: Callable[[Coroutine[None, 
         assert () == await journal.runs()
 
     run(main())
+
+
+@ASYNC
+async def test_a_goal_in_words_takes_no_inputs() -> None:
+    """Inputs belong to a plan that asks for them; this is said before anything is paid."""
+    with ScriptedModel([]) as model, pytest.raises(ConfigurationError, match="inputs are for a plan"):
+        await Orchestrator(model).run("the goal", inputs={"city": "Lyon"})

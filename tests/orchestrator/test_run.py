@@ -201,7 +201,7 @@ async def test_an_interrupt_reaches_every_agent_at_work() -> None:
     async with Orchestrator(model, ports=ports()).open("the goal") as run:
         async for recorded in run.events:
             if recorded.event.kind == "step_started" and recorded.event.step == "y":
-                run.interrupt("in French, please")
+                await run.interrupt("in French, please")
         answer = await run.answer()
 
     assert ["[USER INTERRUPT]\nin French, please"] * 2 == heard

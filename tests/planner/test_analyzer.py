@@ -79,14 +79,13 @@ async def test_outage():
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("results", "kind"), [pytest.param(GOOD, "achieved", id="all succeeded"), pytest.param(MIXED, "missing", id="some failed")]
-)
-async def test_unreadable(results, kind):
-    """A judge that can't be read decides nothing: the steps do, with no confidence, and the verdict says so."""
+@pytest.mark.parametrize("results", [pytest.param(GOOD, id="all succeeded"), pytest.param(MIXED, id="some failed")])
+async def test_unreadable(results):
+    """A judge that can't be read has not found the goal met, and the verdict says so, without confidence."""
     found = await judged(ScriptedModel(lambda _: "Looks fine to me!", abilities={}), results)
 
-    assert (kind, 0.0) == (found.verdict.kind, found.verdict.confidence)
+    assert ("missing", 0.0) == (found.verdict.kind, found.verdict.confidence)
+    assert "a verdict that can be read" == found.verdict.missing[-1]
     assert "no valid verdict" in found.verdict.reasoning
     assert 2 == found.usage.requests
 
