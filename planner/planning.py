@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, WithJsonSchema
+from pydantic import BaseModel, TypeAdapter, WithJsonSchema
 
 from planner.check import Known, check
 from planner.diagnostics import Diagnostic, error
@@ -27,29 +27,30 @@ MAX_STEPS = 12
 """Steps that one answer of the model may add."""
 _ANSWERS = 2
 
-_STEPS_SCHEMA: dict[str, Json] = {
-    "type": "array",
-    "minItems": 1,
-    "maxItems": MAX_STEPS,
-    "items": {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "description": "a short name"},
-            "task": {"type": "string", "description": "what to do, in full"},
-            "depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps it needs"},
-            "tool_hint": {"type": "string"},
-            "model_hint": {"type": "string"},
-        },
-        "required": ["id", "task", "depends_on"],
-        "additionalProperties": False,
-    },
-}
+_LONGEST_ID = 40
+_LONGEST_TASK = 600
 
 
 class PlanAnswer(BaseModel):
-    """What the model is asked for. The schema is strict, the reading is not: `repair` makes the best of what comes."""
+    """What the model is asked for. `answer_schema` is strict, the reading is not: `repair` makes the best of what comes."""
 
-    steps: Annotated[list[Json], WithJsonSchema(_STEPS_SCHEMA)]
+    steps: list[Json]
+
+
+def answer_schema(known: Known) -> dict[str, Json]:
+    """What the model is told, and an endpoint may enforce: hints are names that there are, and nothing goes on for ever."""
+    name = {"type": "string", "maxLength": _LONGEST_ID}
+    properties: dict[str, Json] = {
+        "id": {**name, "description": "a short name"},
+        "task": {"type": "string", "maxLength": _LONGEST_TASK, "description": "what to do, in full"},
+        "depends_on": {"type": "array", "items": name, "maxItems": MAX_STEPS, "description": "ids of the steps it needs"},
+    }
+    for hint, names in (("tool_hint", known.tools), ("model_hint", known.hints)):
+        if names:
+            properties[hint] = {"type": "string", "enum": sorted(names)}
+    step = {"type": "object", "properties": properties, "required": ["id", "task", "depends_on"], "additionalProperties": False}
+    steps = {"type": "array", "minItems": 1, "maxItems": MAX_STEPS, "items": step}
+    return {"type": "object", "properties": {"steps": steps}, "required": ["steps"], "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class DAGPlanner:
         messages = question
         wrong: tuple[Diagnostic, ...] = ()
         for _ in range(_ANSWERS):
-            answer = await self._asked(messages, call, usage)
+            answer = await self._asked(messages, known, call, usage)
             usage += answer.usage
             draft, found = repair(answer.raw, known, base=base, most=MAX_STEPS)
             wrong = _unusable(draft, base) or tuple(one for one in found if one.severity == "error")
@@ -112,9 +113,12 @@ class DAGPlanner:
             messages = (*question, *correcting(json.dumps(answer.raw, ensure_ascii=False), (*wrong, *found), origins))
         raise PlanError(wrong, usage=usage)
 
-    async def _asked(self, messages: tuple[Message, ...], call: Call, spent: Usage) -> StructuredCallResult[PlanAnswer]:
+    async def _asked(
+        self, messages: tuple[Message, ...], known: Known, call: Call, spent: Usage
+    ) -> StructuredCallResult[PlanAnswer]:
+        wanted = TypeAdapter(Annotated[PlanAnswer, WithJsonSchema(answer_schema(known))])
         try:
-            return await structured_llm_call(self._model, messages, PlanAnswer, call, name="plan")
+            return await structured_llm_call(self._model, messages, wanted, call, name="plan")
         except NoTypedAnswer as none:
             unreadable = error("P014", "", f"the model's answer is no plan: {none}")
             raise PlanError((unreadable,), usage=spent + none.usage) from none

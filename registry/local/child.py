@@ -14,7 +14,7 @@ from typing import Any
 
 ERRORS_ONLY = 1
 """How much the engine logs."""
-LONGEST_REPLY = 512
+LONGEST_REPLY = 1024
 """Tokens of a reply for which nobody set a cap: small models go on for ever when they lose the thread."""
 JUST_SAID = 128
 """Tokens within which the model may not repeat itself."""

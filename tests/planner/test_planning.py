@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from planner.check import Known
 from planner.errors import PlanError
 from planner.plan import Input, ToolStep
-from planner.planning import DAGPlanner, PlanAnswer, kept
+from planner.planning import DAGPlanner, answer_schema, kept
 from planner.results import Failed, Missing, Skipped, Succeeded
 from registry.calls import Call
 from registry.errors import Overloaded
@@ -57,11 +58,22 @@ async def test_plan(reply, abilities):
 
 
 def test_schema():
-    """The model is held to a small flat schema of at most twelve steps."""
-    steps = PlanAnswer.model_json_schema()["properties"]["steps"]
+    """The model is held to a small flat schema: at most twelve steps, hints that there are, and no text without end."""
+    schema = answer_schema(Known(tools=frozenset({"search", "read"}), hints=frozenset({"fast"})))
+    steps = schema["properties"]["steps"]
+    step = steps["items"]["properties"]
 
     assert 12 == steps["maxItems"]
-    assert ["id", "task", "depends_on", "tool_hint", "model_hint"] == list(steps["items"]["properties"])
+    assert {"id", "task", "depends_on", "tool_hint", "model_hint"} == set(step)
+    assert (["read", "search"], ["fast"]) == (step["tool_hint"]["enum"], step["model_hint"]["enum"])
+    assert all("maxLength" in step[name] for name in ("id", "task"))
+
+
+def test_schema_without_means():
+    """Where there are no tools there is nothing to hint at."""
+    step = answer_schema(Known())["properties"]["steps"]["items"]["properties"]
+
+    assert {"id", "task", "depends_on"} == set(step)
 
 
 @pytest.mark.parametrize(
