@@ -50,6 +50,27 @@ FOREIGN_CODE = {"registry.tools.calling", "registry.tools.rendering", "orchestra
 """The doors that call code that is not ours: only they may catch everything without raising it again."""
 
 
+TESTED_ELSEWHERE = {
+    # Values and protocols: there is nothing to decide in them.
+    "orchestrator.cli.options",
+    "orchestrator.dialects.dialect",
+    "orchestrator.events.facts",
+    "orchestrator.events.glimpses",
+    "orchestrator.journal.protocol",
+    "orchestrator.limits",
+    "orchestrator.waiting",
+    "planner.repair.entries",
+    "planner.results",
+    "planner.shapes",
+    "registry.calls",
+    "registry.messages",
+    "registry.models.model",
+    # Programs: their tests start them.
+    "orchestrator.cli.app",  # tests/orchestrator/cli/test_program.py
+    "registry.local.child",  # tests/registry/local/test_serve.py
+}
+
+
 @cache
 def modules() -> dict[str, Path]:
     """Every module of the three packages by its dotted name; a package goes by its own name."""
@@ -243,6 +264,18 @@ def test_functions_stay_simple() -> None:
 
 def is_function(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def test_tests_mirror_the_house() -> None:
+    """Each module that decides anything has a test module in the same place."""
+    wrong = [
+        name
+        for name, path in modules().items()
+        if path.name not in ("__init__.py", "__main__.py")
+        and name not in TESTED_ELSEWHERE
+        and not (ROOT / "tests" / path.relative_to(ROOT).with_name(f"test_{path.name}")).exists()
+    ]
+    assert [] == wrong
 
 
 def test_every_test_states_a_behaviour() -> None:
