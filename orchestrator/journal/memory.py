@@ -1,16 +1,18 @@
 """A journal that lives as long as the process: the library's default, and free."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from orchestrator.errors import LeaseLost, UnknownRun
 from orchestrator.events.facts import Fact
 from orchestrator.events.recorded import Recorded
+from orchestrator.journal.protocol import WHOLE_RUN
 
 
 @dataclass(slots=True)
 class _Lines:
     recorded: list[Recorded] = field(default_factory=list)
-    epoch: int = 0
+    epochs: Counter[str] = field(default_factory=Counter)
 
 
 class MemoryJournal:
@@ -19,10 +21,17 @@ class MemoryJournal:
     def __init__(self) -> None:
         self._runs: dict[str, _Lines] = {}
 
-    async def claim(self, run: str, *, holder: str, ttl: float) -> "MemoryWriter":  # noqa: ARG002 (the protocol's)
+    async def claim(
+        self,
+        run: str,
+        *,
+        holder: str,  # noqa: ARG002 (the protocol's)
+        ttl: float,  # noqa: ARG002
+        scope: str = WHOLE_RUN,
+    ) -> "MemoryWriter":
         lines = self._runs.setdefault(run, _Lines())
-        lines.epoch += 1
-        return MemoryWriter(run, lines)
+        lines.epochs[scope] += 1
+        return MemoryWriter(run, scope, lines)
 
     async def read(self, run: str) -> tuple[Recorded, ...]:
         if run not in self._runs:
@@ -36,12 +45,13 @@ class MemoryJournal:
 class MemoryWriter:
     """Appends to one run for as long as its claim is the latest."""
 
-    def __init__(self, run: str, lines: _Lines) -> None:
-        self._run, self._lines, self.epoch = run, lines, lines.epoch
+    def __init__(self, run: str, scope: str, lines: _Lines) -> None:
+        self._run, self._scope, self._lines = run, scope, lines
+        self.epoch = lines.epochs[scope]
 
     async def append(self, fact: Fact, time: float) -> Recorded:
-        if self.epoch != self._lines.epoch:
-            raise LeaseLost(self._run, self.epoch, self._lines.epoch)
+        if self.epoch != self._lines.epochs[self._scope]:
+            raise LeaseLost(self._run, self.epoch, self._lines.epochs[self._scope])
         recorded = Recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
         self._lines.recorded.append(recorded)
         return recorded

@@ -5,9 +5,12 @@ from typing import Protocol
 from orchestrator.events.facts import Fact
 from orchestrator.events.recorded import Recorded
 
+WHOLE_RUN = "run"
+"""The scope of a claim to everything in a run."""
+
 
 class Writer(Protocol):
-    """The right to write to one run. It lasts until somebody else claims the run."""
+    """The right to write to one run. It lasts until somebody else claims the same scope of it."""
 
     @property
     def epoch(self) -> int:
@@ -20,8 +23,8 @@ class Writer(Protocol):
 
 
 class Journal(Protocol):
-    async def claim(self, run: str, *, holder: str, ttl: float) -> Writer:
-        """Become the writer of a run, new or known. `ttl` is seconds until others may take it without asking."""
+    async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> Writer:
+        """Become the writer of a run, new or known, or of one scope of it. `ttl` is seconds until others may take it unasked."""
         ...
 
     async def read(self, run: str) -> tuple[Recorded, ...]:

@@ -95,3 +95,16 @@ class JournalContract:
 
             assert 1 == len(read)
             assert 2 == len(await journal.read("r"))
+
+    async def test_scopes_are_claimed_apart(self, journals: AbstractAsyncContextManager[Journal]) -> None:
+        """Claims of two scopes of a run hold side by side and share its numbers; a second claim of one ends the first of it."""
+        async with journals as journal:
+            whole = await claimed(journal)
+            step = await journal.claim("r", holder="a", ttl=60.0, scope="step/1")
+            await whole.append(fact("a"), 1.0)
+            await step.append(fact("b"), 2.0)
+            await journal.claim("r", holder="b", ttl=60.0, scope="step/1")
+
+            assert 3 == (await whole.append(fact("c"), 3.0)).seq
+            with pytest.raises(LeaseLost):
+                await step.append(fact("d"), 4.0)
