@@ -123,7 +123,8 @@ class _Walk:
             for step_id, this in tries.items()
             if (this.scope, this.attempt) in ledger.state.steps
         }
-        self._frontier = Frontier(plan, self._known)
+        begun = [step_id for step_id, this in tries.items() if (this.scope, this.attempt) in ledger.state.starts]
+        self._frontier = Frontier(plan, self._known, begun=begun)
 
     async def to_the_end(self) -> Settled | Suspended:
         self._ledger.reused += len(self._known)

@@ -1,5 +1,6 @@
 """Pure bookkeeping on the graph of a plan: which steps may start, in which order, and what a result changes."""
 
+from collections.abc import Collection
 from heapq import heappop, heappush
 
 from planner import AnyStep, Plan
@@ -14,10 +15,13 @@ class Frontier:
     (longest remaining path first), then of the plan. Nothing here waits, runs or knows the time.
     """
 
-    def __init__(self, plan: Plan, done: Results | None = None) -> None:
+    def __init__(self, plan: Plan, done: Results | None = None, *, begun: Collection[str] = ()) -> None:
+        """`done` are results known from the start. `begun` are steps that ran when an earlier life of the walk ended: they start
+        again, and like all that runs they are not stopped by what stops the plan."""
         self.results: dict[str, StepResult] = {}
         self._steps: dict[str, AnyStep] = {}
         self._started: set[str] = set()
+        self._begun = frozenset(begun)
         self.extend(plan)
         for result in (done or {}).values():
             if result.step not in self.results:  # an earlier one may have skipped it
@@ -81,7 +85,7 @@ class Frontier:
         return tuple(
             self._skip(step_id, because_of, reason)
             for step_id in self._steps
-            if step_id not in self._started and step_id not in self.results
+            if step_id not in self._started and step_id not in self._begun and step_id not in self.results
         )
 
     def in_plan_order(self) -> Results:

@@ -117,6 +117,15 @@ def test_a_known_failure_has_its_effect() -> None:
     assert isinstance(frontier.results["b"], Skipped)
 
 
+def test_what_had_begun_is_not_stopped() -> None:
+    """A step that ran when an earlier life ended starts again, though another has stopped the plan meanwhile."""
+    steps = [Step(id=name, task=name, on_failure="stop") for name in "abc"]
+    frontier = Frontier(Plan(goal="test", steps=steps), {"a": bad("a")}, begun=["a", "b"])
+
+    assert ["b"] == taken(frontier)
+    assert isinstance(frontier.results["c"], Skipped)
+
+
 def test_a_plan_grows() -> None:
     """Steps may be added while a walk goes on; a new step waits for what has not settled, and only for that."""
     frontier = Frontier(plan(a="", b=""))
