@@ -99,8 +99,8 @@ class Truncated(ModelError):
 class Garbled(ModelError):
     """A reply that is not what the protocol promises, such as a web page where JSON was due."""
 
-    def __init__(self, endpoint: str, why: str) -> None:
-        super().__init__(f"{endpoint} answered with something unreadable: {why}")
+    def __init__(self, endpoint: str, why: str, *, usage: Usage | None = None) -> None:
+        super().__init__(f"{endpoint} answered with something unreadable: {why}", usage=usage)
         self.endpoint, self.why = endpoint, why
 
 

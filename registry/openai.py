@@ -74,7 +74,7 @@ class OpenAIModel:
         return lift(answer.body, endpoint=self._endpoint, taken=_call_ids(request))
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
-        """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when it breaks off."""
+        """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
         legal(request.messages)
         body = lower(request, model=self._model, rules=self._rules, stream=True)
         door = self._door.stream(self._url, self._headers, body, deadline=call.deadline, timeouts=self._timeouts)
@@ -104,7 +104,8 @@ class OpenAIModel:
                     break
         except Unreachable as error:
             if not assembler.complete:
-                raise Truncated(self._endpoint, error.why, usage=assembler.usage) from error
+                broken = Truncated if assembler.begun else Unreachable
+                raise broken(self._endpoint, error.why, usage=assembler.usage) from error
         held, reply = assembler.reply()
         for late in (*held, reply):
             yield late

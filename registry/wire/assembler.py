@@ -36,7 +36,7 @@ class Assembler:
         self._thought: list[str] = []
         self._calls = CallAssembly()
         self._half = ""
-        self._refused = False
+        self._begun = self._refused = False
         self._finish: Json = None
         self._usage: Usage | None = None
         self._model = ""
@@ -46,6 +46,11 @@ class Assembler:
     def done(self) -> bool:
         """Whether the endpoint said that nothing more comes."""
         return self._done
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has said, thought or asked for anything yet."""
+        return self._begun
 
     @property
     def complete(self) -> bool:
@@ -86,7 +91,7 @@ class Assembler:
         if not self.complete:
             raise Truncated(self._endpoint, "the stream ended without a finish reason", usage=self.usage)
         calls = self._calls.calls(self._taken)
-        finish = finish_of(self._finish, self._endpoint, calls=bool(calls), refused=self._refused)
+        finish = finish_of(self._finish, self._endpoint, calls=bool(calls), refused=self._refused, usage=self.usage)
         held += self._speak("", last=True) + self._said.end(cut_off=finish == "length")
         return held, Reply(
             text=self._said.text,
@@ -121,6 +126,7 @@ class Assembler:
             pieces += self._speak(said)
         if entries := call_entries(delta):
             self._calls.add(entries)
+        self._begun = self._begun or bool(thought or said or entries)
         return pieces
 
     def _speak(self, said: str, *, last: bool = False) -> Pieces:

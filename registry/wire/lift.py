@@ -17,23 +17,31 @@ from registry.wire.surrogates import mended
 from registry.wire.thinking import split_thinking
 
 _FINISH: Mapping[str, Finish] = {
+    "": "stop",
     "stop": "stop",
     "end_turn": "stop",
     "eos": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
     "complete": "stop",
+    "completed": "stop",
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "refused",
     "refusal": "refused",
     "safety": "refused",
+    "recitation": "refused",
+    "blocklist": "refused",
+    "prohibited_content": "refused",
+    "guardrail_intervened": "refused",
 }
-_FAILED = {"error", "malformed_function_call", "network_error"}
+_FAILED = {"abort", "error", "insufficient_system_resource", "malformed_function_call", "network_error"}
 
 
 def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
@@ -51,14 +59,15 @@ def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
         raise Garbled(endpoint, f"no choices in {readable(body)}")
     refuse_error(choice, endpoint)
     calls = unique(tuple(call for entry in call_entries(message) if (call := _call(entry))), taken)
-    finish = finish_of(choice.get("finish_reason"), endpoint, calls=bool(calls), refused=bool(refusal(message)))
+    usage = usage_of(value.get("usage"))
+    finish = finish_of(choice.get("finish_reason"), endpoint, calls=bool(calls), refused=bool(refusal(message)), usage=usage)
     thought, text = split_thinking(content(message) or refusal(message), cut_off=finish == "length")
     return Reply(
         text=mended(text),
         calls=calls,
         reasoning=mended(reasoning(message) or thought),
         finish=finish,
-        usage=usage_of(value.get("usage")),
+        usage=usage,
         model=model_of(value),
     )
 
@@ -168,14 +177,17 @@ def unique(calls: tuple[ToolCall, ...], taken: Collection[str]) -> tuple[ToolCal
     return tuple(own)
 
 
-def finish_of(word: Json, endpoint: str, *, calls: bool, refused: bool) -> Finish:
-    """How a reply ended. Calls count more than the word; Garbled when the word says that the generation failed."""
+def finish_of(word: Json, endpoint: str, *, calls: bool, refused: bool, usage: Usage) -> Finish:
+    """How a reply ended. Calls and refusals count more than the word.
+
+    Garbled, at the cost of `usage`, when the word says that the generation failed, or nobody knows what it says.
+    """
     known = word.lower() if isinstance(word, str) else ""
-    if known in _FAILED:
-        raise Garbled(endpoint, f"the generation failed with finish_reason {word!r}")
-    finish = _FINISH.get(known, "unknown") if known else "stop"
+    if known in _FAILED or not (known in _FINISH or calls or refused):
+        raise Garbled(endpoint, f"the generation failed with finish_reason {word!r}", usage=usage)
     if refused:
         return "refused"
+    finish = _FINISH.get(known, "tool_calls")
     if calls:
         return finish if finish in ("length", "refused") else "tool_calls"
     return "stop" if finish == "tool_calls" else finish

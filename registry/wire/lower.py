@@ -4,6 +4,8 @@ Messages come last in the body, so with the same settings the bytes of one lap a
 message and each tool is encoded once and then reused, so a long transcript costs a copy per lap, not an encoding.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 import orjson
@@ -43,7 +45,8 @@ def lower(request: Request, *, model: str, rules: WireRules, stream: bool = Fals
         body["response_format"] = _format(request.response_format)
     if request.tools:
         body |= _offered(request, rules)
-    body["messages"] = [_message(message, rules) for message in request.messages if not _says_nothing(message)]
+    messages = [message for message in request.messages if not _says_nothing(message)]
+    body["messages"] = [_message(message, rules) for message in (_alternating(messages) if rules.alternating else messages)]
     return orjson.dumps(body)
 
 
@@ -63,6 +66,21 @@ def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
 def _says_nothing(message: Message) -> bool:
     """An assistant's empty turn: strict endpoints refuse it, and nothing is lost without it."""
     return isinstance(message, AssistantMessage) and not message.text and not message.calls
+
+
+def _alternating(messages: Iterable[Message]) -> list[Message]:
+    """Neighbours of one side as one message, with a blank line between what they say."""
+    turns: list[Message] = []
+    for message in messages:
+        match turns[-1:], message:
+            case [UserMessage() as before], UserMessage():
+                turns[-1] = replace(before, text=f"{before.text}\n\n{message.text}")
+            case [AssistantMessage() as before], AssistantMessage():
+                said = "\n\n".join(text for text in (before.text, message.text) if text)
+                turns[-1] = replace(message, text=said, reasoning=message.reasoning or before.reasoning)
+            case _:
+                turns.append(message)
+    return turns
 
 
 @lru_cache(REMEMBERED)

@@ -9,7 +9,8 @@ class WireRules:
 
     `json_schema`: it enforces a schema given as `response_format`. `named_tool_choice`: it can be told to call one tool
     by name; otherwise that tool alone is offered and some call required. `stream_usage`: it reports usage in a stream
-    when asked. `reasoning_field`: where it wants its own earlier reasoning back; None when it wants none.
+    when asked. `reasoning_field`: where it wants its own earlier reasoning back; None when it wants none. `alternating`: its
+    chat template refuses two turns of one side in a row, so such neighbours are sent as one.
     """
 
     name: str
@@ -18,6 +19,7 @@ class WireRules:
     named_tool_choice: bool = True
     stream_usage: bool = True
     reasoning_field: str | None = None
+    alternating: bool = False
 
 
 OPENAI = WireRules(name="openai", max_tokens_parameter="max_completion_tokens")

@@ -116,9 +116,10 @@ async def test_broken_bodies() -> None:
         await door.post(URL, {}, b"")
 
 
-async def test_undecodable_bodies() -> None:
-    """So is a body that is not compressed as it claims."""
-    door = answering(httpx.Response(200, headers={"content-encoding": "gzip"}, stream=Slow(b"plain", seconds=0)))
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
+async def test_undecodable_bodies(coding: str) -> None:
+    """So is a body that is not compressed as it claims, or in a way that only some installations can read."""
+    door = answering(httpx.Response(200, headers={"content-encoding": coding}, stream=Slow(b"plain", seconds=0)))
 
     with pytest.raises(Unreachable):
         await door.post(URL, {}, b"")

@@ -208,6 +208,13 @@ async def test_a_stream_that_breaks_off(broken: tuple[bytes | float | Exception,
     assert UNMETERED == caught.value.usage
 
 
+async def test_a_stream_that_breaks_before_the_reply_began() -> None:
+    """Nobody has heard anything yet, so it counts as never answered, but it may have cost something."""
+    with pytest.raises(Unreachable, match="reset") as caught:
+        await pieces_of(streaming(b": wait\n\n", httpx.ReadError("reset")))
+    assert UNMETERED == caught.value.usage
+
+
 async def test_a_break_after_the_end_does_no_harm() -> None:
     """Once the finish reason is there the reply is whole, though the connection breaks before the closing mark."""
     pieces = await pieces_of(streaming(*EVENTS[:3], httpx.ReadError("reset")))

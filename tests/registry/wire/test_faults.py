@@ -52,6 +52,13 @@ def error(**fields: Json) -> bytes:
             "conversation",
             id="window, upper case",
         ),
+        pytest.param(
+            400,
+            error(param="max_tokens", message="max_tokens is too large: 9. This model supports at most 8 completion tokens"),
+            Refused,
+            "at most 8",
+            id="a cap is no window",
+        ),
         pytest.param(429, error(message="too many tokens per minute"), Overloaded, "per minute", id="a rate is no window"),
     ],
 )

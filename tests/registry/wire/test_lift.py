@@ -93,7 +93,8 @@ CALLS = {"content": None, "tool_calls": [wire_call("f", id="c")]}
         pytest.param({"content": "a"}, None, "stop", id="null: the body is whole"),
         pytest.param({"content": "a"}, "length", "length", id="length"),
         pytest.param({"content": "a"}, "content_filter", "refused", id="filter"),
-        pytest.param({"content": "a"}, "brand_new", "unknown", id="unknown"),
+        pytest.param(CALLS, "brand_new", "tool_calls", id="calls under a new word"),
+        pytest.param({"content": None, "refusal": "no"}, "brand_new", "refused", id="refusal under a new word"),
         pytest.param({"content": "a"}, "tool_calls", "stop", id="calls announced, none there"),
         pytest.param({"content": None, "refusal": "no"}, "stop", "refused", id="refusal"),
         pytest.param(CALLS, "tool_calls", "tool_calls", id="calls"),
@@ -196,6 +197,7 @@ def test_half_characters_are_mended() -> None:
             b'{"choices":[{"message":{},"error":{"code":502,"message":"up"}}]}', Overloaded, "up", id="error in a choice"
         ),
         pytest.param(b'{"choices":[{"message":{},"finish_reason":"error"}]}', Garbled, "'error'", id="failed generation"),
+        pytest.param(b'{"choices":[{"message":{},"finish_reason":"brand_new"}]}', Garbled, "'brand_new'", id="a new word"),
     ],
 )
 def test_no_reply(body: bytes, kind: type[ModelError], words: str) -> None:

@@ -89,6 +89,21 @@ def test_reasoning_goes_back_only_where_it_is_demanded() -> None:
     assert [{"role": "assistant", "content": "a", "reasoning_content": "hm"}] == said(message, rules=echoing)
 
 
+def test_neighbours_of_one_side_are_one_turn_where_turns_must_alternate() -> None:
+    """Texts are joined, empty turns between them do not count, and calls stay with their results."""
+    told = ToolMessage(call_id="1", name="add", text="3")
+    asked = AssistantMessage(text="", calls=(call("{}"),), reasoning="hm")
+    said_twice = (USER, AssistantMessage(text=""), USER, AssistantMessage(text="a"), asked, told, USER)
+    alternating = WireRules(name="alternating", alternating=True)
+
+    assert [
+        {"role": "user", "content": "hi\n\nhi"},
+        {"role": "assistant", "content": "a", "tool_calls": [wire_call("{}")]},
+        {"role": "tool", "tool_call_id": "1", "content": "3"},
+        {"role": "user", "content": "hi"},
+    ] == said(*said_twice, rules=alternating)
+
+
 @pytest.mark.parametrize(
     ("choice", "rules", "wire"),
     [
