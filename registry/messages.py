@@ -101,7 +101,7 @@ class Request:
     temperature: float | None = None
 
 
-Finish = Literal["stop", "tool_calls", "length", "refused", "unknown"]
+Finish = Literal["stop", "tool_calls", "length", "refused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,9 @@ from registry.messages import Json
 
 REPLACEMENT = "\ufffd"
 
+NOT_NUMBERS = {name: f"{name} became null" for name in ("NaN", "Infinity", "-Infinity")}
+"""What JSON can't say of a number, and the note that tells of it."""
+
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 _MAYBE_UNSTORABLE = re.compile("[\ud800-\udfff\x00]|\\\\u(?:[dD][89a-fA-F]|0000)")
 
@@ -17,7 +20,7 @@ class ConflictingKeys(ValueError):
     """One object names a key twice, with different values: nobody can say which one was meant."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key!r} appears twice with different values")
+        super().__init__(f"the key {key!r} comes twice with different values")
         self.key = key
 
 
@@ -50,7 +53,7 @@ def decode_at(text: str, start: int, *, control_characters: bool = False) -> Dec
     decoder = json.JSONDecoder(
         object_pairs_hook=lambda pairs: _object(pairs, notes),
         parse_float=_finite,
-        parse_constant=lambda name: notes.append(f"{name} became null"),
+        parse_constant=lambda name: notes.append(NOT_NUMBERS[name]),
         strict=not control_characters,
     )
     value, end = decoder.raw_decode(text, start)
@@ -77,7 +80,7 @@ def _refuse_conflicts(pairs: list[tuple[str, Json]]) -> None:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"the number {digits[:40]} is out of range")
+        raise ValueError(f"the number {digits[:40]} is too large")
     return number
 
 

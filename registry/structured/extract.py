@@ -5,6 +5,7 @@ candidates, among which the schema chooses. A second object is never dropped uns
 ends in the middle of a value is never a success.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from registry.structured.shapes import AnySchema, Shape, Unfit, shape_of
 from registry.structured.spans import LANDMARK, value_span
 
 _CONVERTED = "converted to fit the schema"
+_LOST_MEMBER = re.compile(r"""[\s}\]]* , \s* ["'“] [^"'“”\n]* ["'”] \s* :""", re.VERBOSE)
+"""What follows an object that was closed too early."""
 
 Why = Literal["nothing", "syntax", "truncated", "several", "duplicate_key", "schema"]
 
@@ -130,6 +133,8 @@ def _survey(text: str) -> _Survey:
             found, at = _Survey(), mark.end()  # its beginning was part of the prompt: all so far was thought
         else:
             at = _take(text, mark.start(), found)
+            if text[mark.start()] == "{" and _LOST_MEMBER.match(text, at):
+                found.broken.append("a member follows the object that it belongs to")
     return found
 
 

@@ -87,7 +87,7 @@ def _read_call(reply: Reply, wanted: Wanted) -> Extracted | Unreadable:
         case ():
             found = read_strictly(reply.text, wanted.shape)
             return found if isinstance(found, Extracted) else Unreadable("nothing", f"{wanted.name!r} was not called")
-        case ("" | "null",):
+        case ("",):
             return read_strictly("{}", wanted.shape)
         case (arguments,):
             return extract(arguments, wanted.shape)

@@ -42,6 +42,13 @@ def mended(text: str, span: Span) -> Decoded | None:
     return None
 
 
+def repunctuated(text: str, span: Span) -> Decoded | None:
+    """Like `mended`, but only of what is JSON in all but its punctuation: no other notation is read."""
+    if not span.even or span.end - span.start > LONGEST:
+        return None
+    return _as_json(text[span.start : span.end])
+
+
 def _as_json(source: str) -> Decoded | None:
     """Comments, trailing commas, curly delimiters, stray escapes and raw control characters are put right."""
     repaired = "".join(_repaired(source))

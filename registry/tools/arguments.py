@@ -3,11 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from registry.errors import BadArguments, ToolFailed
 from registry.messages import Json, Schema, ToolSpec
+from registry.structured.decoding import NOT_NUMBERS, Decoded, decode_at
+from registry.structured.mending import repunctuated
+from registry.structured.spans import value_span
 
 SHOWN_ERRORS = 5
 """How many wrong fields one error tells of."""
@@ -15,7 +19,7 @@ SHOWN_ERRORS = 5
 _SHOWN_VALUE = 80
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "default_api.")
 # What may follow the object: stray brackets and prose, but nothing that could be a second object or a lost member.
-_HARMLESS_END = re.compile(r'[^{\["]*')
+_HARMLESS_END = re.compile(r"""(?! [\s}\]]* [,:'“] ) [^{\["]*""", re.VERBOSE)
 
 
 def canonical_name(name: str) -> str:
@@ -27,8 +31,8 @@ def canonical_name(name: str) -> str:
 def read_arguments(spec: ToolSpec, text: str) -> dict[str, Json]:
     """The JSON object in the text of a call. Raises `BadArguments`; whether it fits the schema is not asked yet.
 
-    No text means no arguments. An object that was encoded twice, whole or in a member that must be an object or an array,
-    is decoded twice.
+    No text means no arguments. Comments, trailing commas, stray escapes and the like are mended. An object that was encoded
+    twice, whole or in a member that must be an object or an array, is decoded twice.
     """
     if not text or text.isspace():
         return {}
@@ -91,41 +95,41 @@ def _finder(spec: ToolSpec) -> Callable[[Json], Iterable[Any]]:
 
 
 def _decoded(tool: str, text: str) -> Json:
-    start = len(text) - len(text.lstrip())
+    start = len(text) - len(text.removeprefix("\ufeff").lstrip())
     try:
-        found, end = _DECODER.raw_decode(text, start)
+        found = _value(text, start)
     except json.JSONDecodeError as error:
         raise BadArguments(tool, f"they are not JSON: {error.msg} at character {error.pos + 1}: {shortened(text)}") from error
     except (ValueError, RecursionError) as error:
         raise BadArguments(tool, f"they are not JSON: {error}: {shortened(text)}") from error
-    if not _HARMLESS_END.fullmatch(text, end):
-        raise BadArguments(tool, f"more follows the JSON object: {shortened(text[end:].strip())}")
+    if not _HARMLESS_END.fullmatch(text, found.end):
+        raise BadArguments(tool, f"more follows the JSON object: {shortened(text[found.end :].strip())}")
+    return found.value
+
+
+def _value(text: str, start: int) -> Decoded:
+    """The value that begins at `start`. Of an object, the punctuation is mended; another notation than JSON is not read."""
+    try:
+        return _strict_value(text, start)
+    except json.JSONDecodeError:
+        span = value_span(text, start) if text.startswith("{", start) else None
+        meant = None if span is None else repunctuated(text, span)
+        if span is None or meant is None:
+            raise
+        return replace(_with_numbers(meant), end=span.end)
+
+
+def _strict_value(text: str, start: int) -> Decoded:
+    # Raw line breaks inside strings are let through: models write code so, and it can be read in one way only.
+    return _with_numbers(decode_at(text, start, control_characters=True))
+
+
+def _with_numbers(found: Decoded) -> Decoded:
+    """What was decoded, unless a number in it could not be kept: an argument is not made null."""
+    for name, note in NOT_NUMBERS.items():
+        if note in found.notes:
+            raise ValueError(f"{name} is no JSON number")
     return found
-
-
-def _without_conflicts(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """What was approved and what runs must be one reading, so a key can't mean two things."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        for key, value in pairs:
-            if found[key] != value:
-                raise ValueError(f"the key {key!r} comes twice with different values")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError(f"the number {text} is too large")
-    return number
-
-
-def _no_constant(text: str) -> Json:
-    raise ValueError(f"{text} is no JSON number")
-
-
-# Raw line breaks inside strings are let through (strict=False): models write code so, and it can be read in one way only.
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_conflicts, parse_float=_finite, parse_constant=_no_constant, strict=False)
 
 
 def _unpacked(text: str, schema: Schema | None) -> Json:
@@ -134,10 +138,11 @@ def _unpacked(text: str, schema: Schema | None) -> Json:
     if "string" in wanted or not wanted & {"object", "array"}:
         return text
     try:
-        found = _DECODER.decode(text)
+        found = _strict_value(text, 0)
     except (ValueError, RecursionError):
         return text
-    return found if _kind(found).split()[-1] in wanted else text
+    whole = not text[found.end :].strip()
+    return found.value if whole and _kind(found.value).split()[-1] in wanted else text
 
 
 def _types(schema: Schema) -> set[str]:

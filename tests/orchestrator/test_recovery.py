@@ -18,7 +18,6 @@ def reply(text: str = "", finish: Finish = "stop", *calls: ToolCall) -> Reply:
         pytest.param(reply("done"), id="text"),
         pytest.param(reply("", "tool_calls", CALL), id="calls"),
         pytest.param(reply("", "refused"), id="a refusal is an answer"),
-        pytest.param(reply("done", "unknown"), id="no reason given"),
     ],
 )
 def test_a_good_reply_is_left_alone(good: Reply) -> None:
