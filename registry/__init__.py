@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from registry.lazy import lazily
 
 if TYPE_CHECKING:
+    from registry.anthropic import AnthropicModel
     from registry.builtin import builtin_tools
     from registry.calls import Call
     from registry.context import ContextGuard
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from registry.models.model import Model
     from registry.models.registry import ModelRegistry
     from registry.openai import OpenAIModel
+    from registry.recording import RecordedModel
     from registry.structured import StructuredCallResult, extract_json, structured_llm_call
     from registry.tools.function import tool
     from registry.tools.registry import ToolRegistry
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from registry.usage import Usage
 
 __all__ = [
+    "AnthropicModel",
     "Call",
     "ContextGuard",
     "DagwrightError",
@@ -30,6 +33,7 @@ __all__ = [
     "ModelRegistry",
     "Observation",
     "OpenAIModel",
+    "RecordedModel",
     "Reply",
     "Request",
     "StructuredCallResult",
@@ -49,6 +53,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "AnthropicModel": "anthropic",
         "Call": "calls",
         "ContextGuard": "context",
         "DagwrightError": "errors",
@@ -58,6 +63,7 @@ __getattr__ = lazily(
         "ModelRegistry": "models.registry",
         "Observation": "tools.tool",
         "OpenAIModel": "openai",
+        "RecordedModel": "recording",
         "Reply": "messages",
         "Request": "messages",
         "StructuredCallResult": "structured",

@@ -36,6 +36,7 @@ Config = Annotated[Path | None, typer.Option(help="The settings file, dagwright.
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer there too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the answer and errors.")]
+Probe = Annotated[bool, typer.Option("--probe", help="Ask each model what it can really do; exit code 1 when one is down.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stderr.")]
 
 
@@ -148,7 +149,7 @@ def check(
 
 
 @app.command()
-def models(context: typer.Context, *, model: Models = None, config: Config = None) -> None:
+def models(context: typer.Context, *, model: Models = None, config: Config = None, probe: Probe = False) -> None:
     """List the roles and the models that play them."""
     options = Options(models=tuple(model or ()), config=config)
 
@@ -156,7 +157,7 @@ def models(context: typer.Context, *, model: Models = None, config: Config = Non
         from orchestrator.cli.listing import list_models
         from orchestrator.cli.world import World
 
-        return list_models(context.obj or World(), options)
+        return list_models(context.obj or World(), options, probing=probe)
 
     raise typer.Exit(guarded(work))
 

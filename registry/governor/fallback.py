@@ -33,6 +33,11 @@ class FallbackModel(ModelLayer):
         self._bound: OrderedDict[tuple[str, str, int], Model] = OrderedDict()
 
     @property
+    def models(self) -> tuple[Model, ...]:
+        """In the order in which they are tried."""
+        return self._models
+
+    @property
     def abilities(self) -> Abilities:
         names = self._models[0].abilities
         return {name: all(model.abilities.get(name, False) for model in self._models) for name in names}

@@ -16,6 +16,8 @@ from registry.models.names import parse_model_name
         pytest.param("openai:o1-mini", set(), {"tool_call", "json_mode"}, 128_000, id="o1-mini"),
         pytest.param("openai:o3", {"tool_call", "json_schema"}, set(), 200_000, id="o3"),
         pytest.param("openai:gpt-9", {"tool_call", "json_mode"}, set(), None, id="openai-to-come"),
+        pytest.param("anthropic:claude-sonnet-4-5", {"tool_call"}, {"json_mode", "json_schema"}, 200_000, id="claude"),
+        pytest.param("anthropic:other", {"tool_call"}, {"json_mode"}, None, id="anthropic-to-come"),
         pytest.param("local", {"json_mode", "json_schema"}, {"tool_call"}, None, id="llama.cpp"),
         pytest.param("ollama:llama3.2:1b", {"tool_call", "json_mode"}, set(), None, id="ollama"),
         pytest.param("http://host/v1#m", {"tool_call", "json_mode"}, {"json_schema"}, None, id="compatible"),
