@@ -3,12 +3,13 @@
     OPENAI_API_KEY     the key of the default endpoint
     OPENAI_BASE_URL    its address, https://api.openai.com/v1 where it isn't set; an endpoint of one's own may need no key
     OPENAI_MODEL       the model to ask there
+    ANTHROPIC_API_KEY  the key of Anthropic, for models such as anthropic:claude-sonnet-4-5
     DAGWRIGHT_CONFIG   the TOML file to read instead of `dagwright.toml` in the working folder
 
 The file names further models, who plays which role, and the limits of a run:
 
     [models.big]
-    provider = "openai"            # or ollama, lmstudio, llamacpp, vllm, local
+    provider = "openai"            # or anthropic, ollama, lmstudio, llamacpp, vllm, local
     model = "gpt-4o"
     base_url = "https://..."       # another endpoint than the provider's own
     api_key_env = "BIG_KEY"        # the environment variable that holds the key: keys never stand in a file
@@ -37,6 +38,9 @@ from orchestrator.limits import Limits
 from registry.errors import ConfigurationError, there_are
 
 CONFIG_FILE = "dagwright.toml"
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+"""The environment variables that hold the keys of providers."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -79,7 +83,7 @@ def read_settings(
     """
     environ = os.environ if environ is None else environ
     file = _read(_place(environ, config, folder or Path()))
-    variables = {"OPENAI_API_KEY", *(model.api_key_env for model in file.models.values() if model.api_key_env)}
+    variables = {*KEYS, *(model.api_key_env for model in file.models.values() if model.api_key_env)}
     return Settings(
         keys={name: SecretStr(environ[name].strip()) for name in sorted(variables) if environ.get(name, "").strip()},
         base_url=environ.get("OPENAI_BASE_URL", "").strip() or None,

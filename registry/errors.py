@@ -64,12 +64,20 @@ class Overloaded(ModelError):
 
 
 class Refused(ModelError):
-    """The endpoint says that the request itself is wrong. `parameter` is the part it named, if any."""
+    """The endpoint says that the request itself is wrong. `parameter` is the part it named, if any, `codes` are its own."""
 
-    def __init__(self, endpoint: str, why: str, *, status: int | None = None, parameter: str | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        why: str,
+        *,
+        status: int | None = None,
+        parameter: str | None = None,
+        codes: tuple[str, ...] = (),
+    ) -> None:
         part = f" (parameter {parameter!r})" if parameter else ""
         super().__init__(f"{endpoint} refused the request{part}: {why}")
-        self.endpoint, self.why, self.status, self.parameter = endpoint, why, status, parameter
+        self.endpoint, self.why, self.status, self.parameter, self.codes = endpoint, why, status, parameter, codes
 
 
 class Unauthorized(ModelError):

@@ -83,8 +83,11 @@ def address(url: str) -> str:
 class HttpDoor:
     """Sends requests and waits for answers.
 
-    `client` replaces the transport: an `httpx.AsyncClient` with the caller's own proxies and certificates, or a bare
-    transport. It stays the caller's to close. Without it TLS certificates are always verified.
+    `client` replaces the transport: an `httpx.AsyncClient` with the caller's own proxies, certificates and headers, or a bare
+    transport. It serves one event loop and stays the caller's to close. Without it TLS certificates are always verified.
+
+        async with httpx.AsyncClient(proxy=proxy, verify=ssl_context, headers={"x-team": "a"}) as client:
+            models = [connect("openai:gpt-4.1", door=HttpDoor(client))]
     """
 
     def __init__(self, client: "Client | None" = None) -> None:

@@ -1,34 +1,34 @@
 """Models behind any endpoint that speaks the OpenAI chat-completions protocol, hosted or local."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import partial
 
-import anyio
 from pydantic import SecretStr
 
 from registry.calls import Call
-from registry.errors import Garbled, Truncated, Unreachable
-from registry.http import TIMEOUTS, AnswerStream, HttpDoor, Timeouts, address
-from registry.messages import AssistantMessage, Piece, Reply, Request, TextPiece
+from registry.errors import Garbled, ModelError
+from registry.exchange import Exchange
+from registry.http import TIMEOUTS, HttpDoor, Timeouts, address
+from registry.messages import AssistantMessage, Piece, Reply, Request
 from registry.models.model import Abilities
 from registry.wire.assembler import Assembler
 from registry.wire.faults import fault
 from registry.wire.legal import legal
 from registry.wire.lift import decoded, lift
-from registry.wire.lower import lower
 from registry.wire.rules import COMPATIBLE, WireRules
+from registry.wire.wording import Wording
 
 PROBE = Timeouts(connect=1.0, first_byte=3.0, idle=3.0)
 """For asking whether a server is there at all."""
-
-PARTING = 0.1
-"""Seconds that an endpoint has to close a stream after it said that it is done."""
 
 
 class OpenAIModel:
     """A `Model` at `base_url`, such as `https://api.openai.com/v1`, known there as `model`.
 
-    Without `abilities` it is taken to have what its `rules` say. It never repeats a request: that is the caller's.
+    Without `abilities` it is taken to have what its `rules` say. Where the endpoint refuses a part of a request that can be
+    said otherwise or left out, the request is sent anew at once, and from then on so the first time, whichever object asks.
+    Nothing else is ever repeated: that is the caller's.
     """
 
     def __init__(
@@ -45,13 +45,19 @@ class OpenAIModel:
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = TIMEOUTS,
     ) -> None:
-        self._name, self._model, self._door, self._rules, self._timeouts = name, model, door, rules, timeouts
+        self._name, self._model, self._rules = name, model, rules
         self._abilities = abilities if abilities is not None else _abilities(rules)
         self._context_window = context_window
-        self._url = f"{_base(base_url)}/chat/completions"
-        self._endpoint = address(_base(base_url))
-        self._secret = _secret(api_key)
-        self._headers = {"content-type": "application/json", **_authorization(self._secret), **(headers or {})}
+        base, secret = _base(base_url), _secret(api_key)
+        self._exchange = Exchange(
+            door=door,
+            url=f"{base}/chat/completions",
+            endpoint=address(base),
+            headers={"content-type": "application/json", **_authorization(secret), **(headers or {})},
+            secret=secret,
+            fault=partial(fault, address(base), model=model),
+            timeouts=timeouts,
+        )
 
     @property
     def name(self) -> str:
@@ -68,54 +74,35 @@ class OpenAIModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
         legal(request.messages)
-        body = lower(request, model=self._model, rules=self._rules)
-        answer = await self._door.post(self._url, self._headers, body, deadline=call.deadline, timeouts=self._timeouts)
-        self._check(answer.status, answer.headers, answer.body)
-        return lift(answer.body, endpoint=self._endpoint, taken=_call_ids(request))
+        wording = self._wording(request)
+        while True:
+            try:
+                return wording.taken(self._lifted(request, await self._exchange.whole(wording.body, call)))
+            except ModelError as error:
+                if not wording.amended(error):
+                    raise
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
         legal(request.messages)
-        body = lower(request, model=self._model, rules=self._rules, stream=True)
-        door = self._door.stream(self._url, self._headers, body, deadline=call.deadline, timeouts=self._timeouts)
-        async with door as answer:
-            if not _streams(answer):
-                for piece in await self._unstreamed(answer, request):
-                    yield piece
+        wording = self._wording(request, stream=True)
+        while True:
+            assembler = Assembler(self._exchange.endpoint, _call_ids(request))
+            sent = self._exchange.pieces(wording.body, call, assembler=assembler, lift=partial(self._lifted, request))
+            try:
+                async with aclosing(sent) as pieces:
+                    async for piece in pieces:
+                        yield wording.taken(piece)
                 return
-            async with aclosing(self._pieces(answer.chunks, Assembler(self._endpoint, _call_ids(request)))) as pieces:
-                async for piece in pieces:
-                    yield piece
+            except ModelError as error:
+                if not wording.amended(error):
+                    raise
 
-    async def _unstreamed(self, answer: AnswerStream, request: Request) -> tuple[Piece, ...]:
-        """An error, or the reply of an endpoint that doesn't stream."""
-        body = b"".join([chunk async for chunk in answer.chunks])
-        self._check(answer.status, answer.headers, body)
-        reply = lift(body, endpoint=self._endpoint, taken=_call_ids(request))
-        return (TextPiece(reply.text), reply) if reply.text else (reply,)
+    def _wording(self, request: Request, *, stream: bool = False) -> Wording:
+        return Wording(request, endpoint=self._exchange.endpoint, model=self._model, rules=self._rules, stream=stream)
 
-    async def _pieces(self, chunks: AsyncIterator[bytes], assembler: Assembler) -> AsyncGenerator[Piece, None]:
-        try:
-            async for chunk in chunks:
-                for piece in assembler.read(chunk):
-                    yield piece
-                if assembler.done:
-                    await _finished(chunks)
-                    break
-        except Unreachable as error:
-            if not assembler.complete:
-                broken = Truncated if assembler.begun else Unreachable
-                raise broken(self._endpoint, error.why, usage=assembler.usage) from error
-        held, reply = assembler.reply()
-        for late in (*held, reply):
-            yield late
-
-    def _check(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        if 200 <= status < 300:
-            return
-        # Some endpoints quote the key that they did not like.
-        body = body.replace(self._secret.encode(), b"***") if self._secret else body
-        raise fault(self._endpoint, status, headers, body, model=self._model)
+    def _lifted(self, request: Request, body: bytes) -> Reply:
+        return lift(body, endpoint=self._exchange.endpoint, taken=_call_ids(request))
 
 
 async def served_models(door: HttpDoor, base_url: str, api_key: SecretStr | None) -> tuple[str, ...]:
@@ -130,19 +117,6 @@ async def served_models(door: HttpDoor, base_url: str, api_key: SecretStr | None
     if not isinstance(entries, list):
         raise Garbled(address(base), "a list of models was due")
     return tuple(entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str))
-
-
-async def _finished(chunks: AsyncIterator[bytes]) -> None:
-    """Read the end of a body of which nothing more is wanted, so that its connection can serve again."""
-    with anyio.move_on_after(PARTING):
-        async for _ in chunks:
-            pass
-
-
-def _streams(answer: AnswerStream) -> bool:
-    """Whether events follow. Some endpoints name no media type, so what is none of the others counts as a stream."""
-    media = answer.headers.get("content-type", "")
-    return 200 <= answer.status < 300 and "json" not in media and "html" not in media
 
 
 def _abilities(rules: WireRules) -> Abilities:

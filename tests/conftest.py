@@ -21,7 +21,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Backend:
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the keys or settings of the machine that it runs on."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     for name in list(os.environ):
         if name.startswith("DAGWRIGHT_"):

@@ -68,8 +68,11 @@ def roles_asked(model_args: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return asked
 
 
-def spec_of(name: str, settings: Settings) -> ModelSpec:
-    """What a model's name stands for: one of the file's, `provider:model`, an address, or a model of the default endpoint."""
+def spec_of(name: str, settings: Settings, *, elsewhere: bool = False) -> ModelSpec:
+    """What a model's name stands for: one of the file's, `provider:model`, an address, or a model of the default endpoint.
+
+    A model that is to be asked `elsewhere` than at its provider's endpoint may do without the provider's key.
+    """
     if name in settings.models:
         spec = _of_file(settings.models[name], settings)
     elif is_bare(name, settings):
@@ -77,7 +80,7 @@ def spec_of(name: str, settings: Settings) -> ModelSpec:
     else:
         parsed = parse_model_name(name)
         spec = _of_address(parsed) if parsed.is_address else _of_provider(parsed, settings)
-    if spec.api_key is None and (variable := _key_needed(name, spec, settings)):
+    if not elsewhere and spec.api_key is None and (variable := _key_needed(name, spec, settings)):
         raise ConfigurationError(f"the model {name!r} needs a key: set the environment variable {variable}")
     return spec
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Literal
 from urllib.parse import urlsplit
 
 from registry.wire.rules import COMPATIBLE, LLAMA_CPP, OPENAI, WireRules
@@ -13,12 +14,14 @@ OLLAMA = WireRules(name="ollama", named_tool_choice=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """`key` is the environment variable of its key, None where it needs none. `model` is the one asked where none is named,
-    empty for the first that the endpoint serves. `title` is what people call it."""
+    empty for the first that the endpoint serves. `title` is what people call it. `protocol` is whose it speaks; `rules` are the
+    quirks of those that speak OpenAI's."""
 
     title: str
     base_url: str
     key: str | None = None
     model: str = ""
+    protocol: Literal["openai", "anthropic"] = "openai"
     rules: WireRules = COMPATIBLE
 
 
@@ -36,6 +39,13 @@ ON_THIS_MACHINE: Mapping[str, Provider] = {
 PROVIDERS: Mapping[str, Provider] = {
     DEFAULT: Provider(
         title="OpenAI", base_url="https://api.openai.com/v1", key="OPENAI_API_KEY", model="gpt-4.1-mini", rules=OPENAI
+    ),
+    "anthropic": Provider(
+        title="Anthropic",
+        base_url="https://api.anthropic.com",
+        key="ANTHROPIC_API_KEY",
+        model="claude-sonnet-4-5",
+        protocol="anthropic",
     ),
     **ON_THIS_MACHINE,
     EMBEDDED: Provider(title="the embedded model", base_url="", rules=LLAMA_CPP),

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from orchestrator.logs import note
 from orchestrator.ports import Ports
-from orchestrator.settings import Settings, read_settings
+from orchestrator.settings import KEYS, Settings, read_settings
 from orchestrator.wiring.choosing import (
     Chosen,
     abilities_of,
@@ -24,6 +24,7 @@ from orchestrator.wiring.choosing import (
 )
 from orchestrator.wiring.discovery import find_model, first_served
 from orchestrator.wiring.providers import EMBEDDED, slots
+from registry.anthropic import AnthropicModel
 from registry.errors import ConfigurationError
 from registry.governor.fallback import FallbackModel
 from registry.governor.governor import GovernedModel, Governor
@@ -85,8 +86,8 @@ def connect(
     if base_url is not None:  # a key goes to the endpoint it was given for and to no other
         settings = replace(settings, base_url=base_url, keys={})
     if key is not None:
-        settings = replace(settings, keys={**settings.keys, "OPENAI_API_KEY": key})
-    spec = spec_of(name, settings)
+        settings = replace(settings, keys={**settings.keys, **dict.fromkeys(KEYS, key)})
+    spec = spec_of(name, settings, elsewhere=base_url is not None)
     if spec.provider == EMBEDDED and base_url is None:
         raise ConfigurationError("the embedded model needs its server: use `async with wired(settings, ['local']) as models`")
     if not spec.model and spec.provider != EMBEDDED:
@@ -145,20 +146,37 @@ def _registry(chosen: Chosen, door: HttpDoor, jitter: Callable[[], float]) -> Mo
 
 def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: dict[str, Governor], jitter: Callable[[], float]) -> Model:
     base_url = spec.base_url or ""
-    wire = OpenAIModel(
-        name,
-        model=spec.model,
-        base_url=base_url,
-        api_key=spec.api_key,
-        door=door,
-        rules=provider_of(spec).rules,
-        abilities=abilities_of(spec),
-        context_window=window_of(spec),
-    )
     endpoint = address(base_url)
     governor = governors.setdefault(endpoint, Governor(endpoint, spec.max_concurrency or slots(base_url)))
     note("model_connected", model=name, endpoint=endpoint, slots=governor.slots)
-    return RetryingModel(GovernedModel(wire, governor), jitter=jitter)
+    return RetryingModel(GovernedModel(_wire(name, spec, door), governor), jitter=jitter)
+
+
+def _wire(name: str, spec: ModelSpec, door: HttpDoor) -> Model:
+    """The model at the end of the wire, by the protocol of its provider."""
+    provider, base_url, abilities, window = provider_of(spec), spec.base_url or "", abilities_of(spec), window_of(spec)
+    match provider.protocol:
+        case "anthropic":
+            return AnthropicModel(
+                name,
+                model=spec.model,
+                base_url=base_url,
+                api_key=spec.api_key,
+                door=door,
+                abilities=abilities,
+                context_window=window,
+            )
+        case "openai":
+            return OpenAIModel(
+                name,
+                model=spec.model,
+                base_url=base_url,
+                api_key=spec.api_key,
+                door=door,
+                rules=provider.rules,
+                abilities=abilities,
+                context_window=window,
+            )
 
 
 async def _closed(door: HttpDoor) -> None:

@@ -9,6 +9,7 @@ from registry.models.names import ModelName
 
 _ALL: Abilities = MappingProxyType({"tool_call": True, "json_mode": True, "json_schema": True})
 _COMPATIBLE: Abilities = MappingProxyType({"tool_call": True, "json_mode": True})
+_CALLING: Abilities = MappingProxyType({"tool_call": True})
 _GRAMMAR: Abilities = MappingProxyType({"json_mode": True, "json_schema": True})
 
 
@@ -37,6 +38,8 @@ FAMILIES: Mapping[str, tuple[tuple[str, Known], ...]] = {
         ("o4", Known(_ALL, 200_000)),
         ("", Known(_ALL)),
     ),
+    # Some take more, on special terms.
+    "anthropic": (("claude-", Known(_CALLING, 200_000)), ("", Known(_CALLING))),
     # llama.cpp enforces a schema by grammar; whether a tool call works depends on a template that nobody told us of.
     "local": (("", Known(_GRAMMAR)),),
     "ollama": (("", Known(_ALL)),),

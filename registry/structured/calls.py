@@ -4,17 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, assert_never
 
-import anyio
-
 from registry.calls import Call
 from registry.context import cut
 from registry.errors import ModelError, NoTypedAnswer, Refused, Truncated
 from registry.messages import AssistantMessage, Json, Message, Reply, Request, UserMessage
 from registry.models.model import Model
 from registry.origins import joined
+from registry.structured import refusals
 from registry.structured.extract import Extracted, Unreadable
 from registry.structured.ladder import LADDER, Rung, RungName, Wanted, base_request
-from registry.structured.refusals import Refusals
 from registry.structured.shapes import AnySchema, shape_of
 from registry.usage import Usage
 
@@ -25,8 +23,6 @@ _QUOTED = 8_000
 """Characters of a wrong reply that are shown to the model again."""
 _MOST_CUT = 2
 """Replies in a row that were cut off, after which a further one would be as well."""
-
-_refusals = Refusals()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +105,7 @@ class _Climb:
     async def down(self, question: Request) -> StructuredCallResult[Any] | None:
         """The first valid answer, or None when every rung has been tried or further replies would be cut off as well."""
         for rung in LADDER:
-            if not rung.suits(self.wanted.abilities) or _refusals.holds(self.model, rung.name, anyio.current_time()):
+            if not rung.suits(self.wanted.abilities) or refusals.holds(self.model, rung.name):
                 continue
             found = await self._on(rung, rung.ask(question, self.wanted))
             if found is not None or self.cut_in_a_row >= _MOST_CUT:
@@ -127,7 +123,7 @@ class _Climb:
                     self.cut_in_a_row = self.cut_in_a_row + 1 if missed.cut else 0
                     asked = _asked_again(request, missed)
                 case _NotOffered():
-                    _refusals.remember(self.model, rung.name, anyio.current_time())
+                    refusals.remember(self.model, rung.name)
                     return None
                 case never:
                     assert_never(never)

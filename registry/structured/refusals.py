@@ -1,23 +1,21 @@
 """Which rungs a model's endpoint has refused lately, so that it is not asked in vain each time."""
 
-from weakref import WeakKeyDictionary
-
+from registry.expiring import Expiring
 from registry.models.model import Model
 from registry.structured.ladder import RungName
 
 REMEMBERED = 3600.0
 """Seconds after which a refused rung is tried again: servers are upgraded."""
 
+# A model goes by its name, for the layers around it may be made anew for each run.
+_refused: Expiring[tuple[str, RungName], bool] = Expiring("refused rungs", seconds=REMEMBERED)
 
-class Refusals:
-    """What was refused, by model. It is forgotten with the model, or after `REMEMBERED` seconds. `now` is monotonic."""
 
-    def __init__(self) -> None:
-        self._until: WeakKeyDictionary[Model, dict[RungName, float]] = WeakKeyDictionary()
+def remember(model: Model, rung: RungName) -> None:
+    """The endpoint of this model does not know this way of asking."""
+    _refused.learn((model.name, rung), True)
 
-    def remember(self, model: Model, rung: RungName, now: float) -> None:
-        self._until.setdefault(model, {})[rung] = now + REMEMBERED
 
-    def holds(self, model: Model, rung: RungName, now: float) -> bool:
-        """Whether the rung is not worth asking at `now`."""
-        return now < self._until.get(model, {}).get(rung, now)
+def holds(model: Model, rung: RungName) -> bool:
+    """Whether the rung is not worth asking."""
+    return _refused.known((model.name, rung)) is not None

@@ -106,7 +106,7 @@ def _judged(endpoint: str, said: _Complaint, status: int, retry_after: float | N
         return Overloaded(endpoint, why, retry_after=retry_after)
     if status == 404 and model:
         why = f"{why} (the model asked for was {model!r})"
-    return Refused(endpoint, why, status=status, parameter=said.parameter)
+    return Refused(endpoint, why, status=status, parameter=said.parameter, codes=said.codes)
 
 
 def _too_long(said: _Complaint, status: int) -> bool:

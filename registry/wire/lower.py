@@ -24,10 +24,12 @@ from registry.messages import (
     UserMessage,
 )
 from registry.wire.rules import WireRules
-from registry.wire.surrogates import mended
+from registry.wire.surrogates import encoded, mended
 
 REMEMBERED = 2048
 """How many encoded messages are kept, and how many tools."""
+
+_ANY_OBJECT = orjson.Fragment(b'{"type":"json_object"}')
 
 
 def lower(request: Request, *, model: str, rules: WireRules, stream: bool = False) -> bytes:
@@ -38,29 +40,41 @@ def lower(request: Request, *, model: str, rules: WireRules, stream: bool = Fals
         if rules.stream_usage:
             body["stream_options"] = {"include_usage": True}
     if request.max_tokens is not None:
-        body[rules.max_tokens_parameter] = request.max_tokens
-    if request.temperature is not None:
+        body[rules.max_tokens_parameter] = min(request.max_tokens, rules.most_tokens or request.max_tokens)
+    if request.temperature is not None and rules.temperature:
         body["temperature"] = request.temperature
     if request.response_format is not None:
-        body["response_format"] = _format(request.response_format)
+        body["response_format"] = _format(request.response_format) if rules.schema_format else _ANY_OBJECT
     if request.tools:
         body |= _offered(request, rules)
-    messages = [message for message in request.messages if not _says_nothing(message)]
-    body["messages"] = [_message(message, rules) for message in (_alternating(messages) if rules.alternating else messages)]
+    body["messages"] = [_message(message, rules) for message in _turns(request.messages, rules)]
     return orjson.dumps(body)
+
+
+def _turns(messages: Iterable[Message], rules: WireRules) -> list[Message]:
+    """The messages as the endpoint takes turns."""
+    turns = [message for message in messages if not _says_nothing(message)]
+    if not rules.system_role:
+        head = sum(isinstance(message, SystemMessage) for message in turns)
+        spoken: list[Message] = [UserMessage(text=message.text) for message in turns[:head]]
+        turns = [*_alternating([*spoken, *turns[head : head + 1]]), *turns[head + 1 :]]
+    return _alternating(turns) if rules.alternating else turns
 
 
 def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
     """The tools and the choice among them; "auto" is what every endpoint assumes."""
     choice = request.tool_choice
     tools = [_tool(tool) for tool in request.tools]
-    if choice == "auto":
+    if choice == "auto" or (choice == "required" and not rules.tool_choice):
         return {"tools": tools}
+    if choice == "none" and not rules.tool_choice:
+        return {}
     if choice in ("none", "required"):
         return {"tools": tools, "tool_choice": choice}
-    if rules.named_tool_choice:
+    if rules.named_tool_choice and rules.tool_choice:
         return {"tools": tools, "tool_choice": {"type": "function", "function": {"name": choice}}}
-    return {"tools": [_tool(tool) for tool in request.tools if tool.name == choice], "tool_choice": "required"}
+    alone = [_tool(tool) for tool in request.tools if tool.name == choice]
+    return {"tools": alone, "tool_choice": "required"} if rules.tool_choice else {"tools": alone}
 
 
 def _says_nothing(message: Message) -> bool:
@@ -85,11 +99,7 @@ def _alternating(messages: Iterable[Message]) -> list[Message]:
 
 @lru_cache(REMEMBERED)
 def _message(message: Message, rules: WireRules) -> orjson.Fragment:
-    said = _said(message, rules)
-    try:
-        return orjson.Fragment(orjson.dumps(said))
-    except orjson.JSONEncodeError:  # only half a character can be the cause
-        return orjson.Fragment(orjson.dumps(_mended(said)))
+    return orjson.Fragment(encoded(_said(message, rules)))
 
 
 def _said(message: Message, rules: WireRules) -> dict[str, Json]:
@@ -108,10 +118,10 @@ def _said(message: Message, rules: WireRules) -> dict[str, Json]:
 
 
 def _call(call: ToolCall) -> dict[str, Json]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call.arguments)}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": object_text(call.arguments)}}
 
 
-def _arguments(text: str) -> str:
+def object_text(text: str) -> str:
     """Arguments as the model wrote them; wrapped when they are no JSON object, for some servers parse the history."""
     try:
         if isinstance(orjson.loads(text), dict):
@@ -119,18 +129,6 @@ def _arguments(text: str) -> str:
     except ValueError:
         pass
     return orjson.dumps({"unreadable": mended(text)}).decode()
-
-
-def _mended(value: Json) -> Json:
-    match value:
-        case str():
-            return mended(value)
-        case list():
-            return [_mended(item) for item in value]
-        case dict():
-            return {key: _mended(item) for key, item in value.items()}
-        case _:
-            return value
 
 
 @lru_cache(REMEMBERED)
@@ -142,7 +140,7 @@ def _tool(tool: ToolSpec) -> orjson.Fragment:
 @lru_cache(REMEMBERED)
 def _format(wanted: ResponseFormat) -> orjson.Fragment:
     if wanted.schema is None:
-        return orjson.Fragment(b'{"type":"json_object"}')
+        return _ANY_OBJECT
     schema = {"name": wanted.name, "schema": dict(wanted.schema), "strict": _is_strict(wanted.schema)}
     return orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": schema}))
 

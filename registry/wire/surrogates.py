@@ -1,5 +1,9 @@
 """Halves of characters beyond the basic plane: JSON can escape them one by one, UTF-8 can't hold them."""
 
+import orjson
+
+from registry.messages import Json
+
 
 def mended(text: str) -> str:
     """The text with matching halves joined and lone ones replaced by U+FFFD; untouched when there are none."""
@@ -15,3 +19,23 @@ def mended(text: str) -> str:
 def ends_in_half(text: str) -> bool:
     """Whether the other half of the last character is still to come."""
     return "\ud800" <= text[-1:] <= "\udbff"
+
+
+def encoded(value: Json) -> bytes:
+    """The value as JSON in UTF-8, mended where it must be."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # only half a character can be the cause
+        return orjson.dumps(_mended_within(value))
+
+
+def _mended_within(value: Json) -> Json:
+    match value:
+        case str():
+            return mended(value)
+        case list():
+            return [_mended_within(item) for item in value]
+        case dict():
+            return {key: _mended_within(item) for key, item in value.items()}
+        case _:
+            return value

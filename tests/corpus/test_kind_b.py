@@ -5,6 +5,7 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -47,6 +48,7 @@ from registry.models.model import Abilities, Model
 from registry.openai import OpenAIModel
 from registry.structured import StructuredCallResult, structured_llm_call
 from registry.usage import UNMETERED, Usage
+from registry.wire.learning import REMEMBERED
 from registry.wire.legal import IllegalRequest
 from registry.wire.rules import COMPATIBLE, WireRules
 from tests.registry.test_openai import ASK, Body
@@ -60,7 +62,6 @@ CASES: Mapping[str, Case] = {
 }
 
 LATER: Mapping[str, str] = {
-    "B37": "nothing is learnt yet from a refused parameter; which name the token cap has is a rule of the endpoint",
     "B50": "a tool whose name can't go over the wire is refused when it is registered; nothing renames it yet",
     "B55": "a tool call has no place yet for fields that only its endpoint understands",
 }
@@ -372,6 +373,49 @@ async def test_ways_to_say_too_long(case: Case, stream: bool) -> None:
         assert 1 == len(endpoint.requests)
 
 
+@cases("B37")
+@either_way
+async def test_parameters_that_are_refused(case: Case, stream: bool) -> None:
+    """The cap is renamed or lowered and the temperature left out, each in one resend; then it is right the first time."""
+    renamed, dropped, lowered = (whole(given["body"], status=given["status"]) for given in case["input"]["responses"])
+    capped = replace(ASK, max_tokens=24_000, temperature=0.0)
+
+    endpoint = Endpoint(renamed, dropped, says("ok"))
+    reply = await reply_of(endpoint.model(), stream=stream, request=capped)
+    await reply_of(endpoint.model(), stream=stream, request=capped)
+    first, second, third, fourth = map(parameters, endpoint.bodies)
+    assert {"max_tokens": 24_000, "temperature": 0.0} == first
+    assert {"max_completion_tokens": 24_000, "temperature": 0.0} == second
+    assert {"max_completion_tokens": 24_000} == third == fourth
+    assert ("ok", Usage(requests=2) + UNMETERED) == (reply.text, reply.usage)
+
+    endpoint = Endpoint(lowered, says("ok"))
+    for _ in range(2):
+        await reply_of(endpoint.model(base_url="https://y/v1"), stream=stream, request=capped)
+    await reply_of(endpoint.model(base_url="https://y/v1"), stream=stream, request=replace(ASK, max_tokens=5))
+    assert [24_000, 16_384, 16_384, 5] == [body["max_tokens"] for body in endpoint.bodies]
+
+
+def parameters(body: Json) -> Json:
+    """What a request says besides its messages."""
+    return {name: value for name, value in body.items() if name not in ("model", "messages", "stream", "stream_options")}
+
+
+@cases("B37")
+async def test_lessons_end(case: Case) -> None:
+    """They hold for one model of one endpoint, for an hour."""
+    refused, *_ = (whole(given["body"], status=given["status"]) for given in case["input"]["responses"])
+    capped = replace(ASK, max_tokens=9)
+    await Endpoint(refused, says("ok")).model().chat(capped, NO_CALL)
+
+    endpoint = Endpoint(says("ok"))
+    await endpoint.model().chat(capped, NO_CALL)
+    await endpoint.model(base_url="https://y/v1").chat(capped, NO_CALL)
+    await anyio.sleep(REMEMBERED + 1)
+    await endpoint.model().chat(capped, NO_CALL)
+    assert [{"max_completion_tokens": 9}, {"max_tokens": 9}, {"max_tokens": 9}] == list(map(parameters, endpoint.bodies))
+
+
 TOOLS = {"tools": {"type": "array", "items": {"type": "string"}}}
 SCHEMA = {"type": "object", "properties": TOOLS, "required": ["tools"]}
 VALUE = {"tools": ["A", "B"]}
@@ -408,16 +452,16 @@ async def test_json_mode_names_json(case: Case) -> None:
 
 @cases("B41")
 async def test_a_format_that_is_unavailable(case: Case) -> None:
-    """Its refusal is no reply and leads down; an empty reply at the cap is a truncation, which is paid for."""
+    """Any JSON object is asked for next, and that is no attempt; an empty reply at the cap is a truncation, which is paid for."""
     refused, cut = (whole(given["body"], status=given["status"]) for given in case["input"]["responses"])
     endpoint = Endpoint(refused, cut)
 
     with pytest.raises(NoTypedAnswer) as caught:
         await typed(endpoint.model(abilities={"json_mode": True, "json_schema": True}))
 
-    assert ["json_schema", None, None] == [body.get("response_format", {}).get("type") for body in endpoint.bodies]
-    assert ("text: the reply was cut off at the token limit",) * 2 == caught.value.tried
-    assert Usage(requests=2, input_tokens=160, output_tokens=150, reasoning_tokens=150) == caught.value.usage
+    assert ["json_schema", "json_object", "json_object"] == [body["response_format"]["type"] for body in endpoint.bodies]
+    assert ("json: the reply was cut off at the token limit",) * 2 == caught.value.tried
+    assert Usage(requests=3, input_tokens=160, output_tokens=150, reasoning_tokens=150) == caught.value.usage
 
 
 @cases("B42")

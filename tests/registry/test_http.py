@@ -1,6 +1,7 @@
 """The one HTTP door, over fake transports and over real sockets."""
 
 import gzip
+import ssl
 from collections.abc import AsyncIterator
 
 import anyio
@@ -198,6 +199,31 @@ async def test_a_client_of_the_caller() -> None:
         assert not client.is_closed
 
     assert (302, "1") == (answer.status, seen[0].headers["x-own"])
+
+
+@pytest.mark.real_clock
+async def test_a_client_with_a_proxy() -> None:
+    """A caller's proxy gets every request, whole or streamed, with the caller's headers and certificates and our own headers."""
+    trusting = ssl.create_default_context()
+
+    def script(request: bytes) -> list[bytes]:
+        return chunked(b"a", b"b") if request.endswith(b"stream") else [response(b"ok")]
+
+    async with (
+        serving(script) as server,
+        httpx.AsyncClient(proxy=server.url, verify=trusting, headers={"x-team": "a"}) as client,
+    ):
+        door = HttpDoor(client)
+        assert b"ok" == (await door.post("http://far.example/v1", KEY, b"{}")).body
+        async with door.stream("http://far.example/v1", KEY, b"stream") as answer:
+            assert b"ab" == b"".join([piece async for piece in answer.chunks])
+
+    assert 2 == len(server.requests)
+    for request in server.requests:
+        assert request.startswith(b"POST http://far.example/v1 HTTP/1.1\r\n")
+        assert {b"x-team: a", b"authorization: bearer sk-secret", b"accept-encoding: identity"} <= set(
+            request.lower().split(b"\r\n")
+        )
 
 
 @pytest.mark.real_clock

@@ -2,6 +2,7 @@
 
 import pytest
 
+from orchestrator.settings import KEYS
 from orchestrator.wiring.providers import PROVIDERS, slots
 
 
@@ -18,6 +19,11 @@ from orchestrator.wiring.providers import PROVIDERS, slots
 def test_slots(base_url: str, expected: int) -> None:
     """Servers on this machine take two requests at a time, others thirty-two."""
     assert expected == slots(base_url)
+
+
+def test_every_key_is_read() -> None:
+    """The settings read the key of each provider that needs one."""
+    assert set(KEYS) == {provider.key for provider in PROVIDERS.values() if provider.key}
 
 
 def test_every_provider_has_an_endpoint_but_the_embedded_one() -> None:

@@ -33,6 +33,9 @@ class Endpoints:
         if request.url.path.endswith("/models"):
             return httpx.Response(200, json={"data": [{"id": model} for model in self.served]})
         model = json.loads(request.content)["model"]
+        if request.url.path.endswith("/messages"):
+            said = {"type": "text", "text": f"{model} says hello"}
+            return httpx.Response(200, json={"model": model, "content": [said], "stop_reason": "end_turn"})
         choice = {"index": 0, "message": {"role": "assistant", "content": f"{model} says hello"}, "finish_reason": "stop"}
         return httpx.Response(200, json={"model": model, "choices": [choice]})
 
@@ -48,6 +51,22 @@ async def test_a_key_is_enough() -> None:
     (request,) = endpoints.seen
     assert str(request.url) == "https://api.openai.com/v1/chat/completions"
     assert request.headers["authorization"] == "Bearer sk-1"
+
+
+async def test_anthropic_is_spoken_to_in_its_own_protocol() -> None:
+    """The provider decides the protocol, the key and what is known of the model; its default model is the one not named."""
+    endpoints = Endpoints()
+    settings = Settings(keys={"ANTHROPIC_API_KEY": SecretStr("sk-a")})
+
+    async with wired(settings, ["anthropic:claude-haiku-4-5", "fast=anthropic"], door=endpoints.door) as models:
+        model = models.model()
+        replies = [await model.chat(HELLO, NO_CALL), await models.model("fast").chat(HELLO, NO_CALL)]
+
+    assert ["claude-haiku-4-5 says hello", "claude-sonnet-4-5 says hello"] == [reply.text for reply in replies]
+    assert ({"tool_call": True}, 200_000) == (model.abilities, model.context_window)
+    assert {("https://api.anthropic.com/v1/messages", "sk-a")} == {
+        (str(request.url), request.headers["x-api-key"]) for request in endpoints.seen
+    }
 
 
 async def test_a_model_found_on_this_machine_is_told() -> None:
@@ -143,10 +162,26 @@ async def test_connect_sends_a_key_only_where_it_belongs(monkeypatch: pytest.Mon
     assert [None, "Bearer sk-given", "Bearer sk-given"] == seen
 
 
+async def test_connect_speaks_anthropic_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of one's own is spoken to in the provider's protocol, with the key that is given or none."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-environment")
+    endpoints = Endpoints()
+
+    for key in (None, "sk-given"):
+        await connect("anthropic:m", base_url="http://h", api_key=key, door=endpoints.door).chat(HELLO, NO_CALL)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    await connect("anthropic:m", api_key="sk-mine", door=endpoints.door).chat(HELLO, NO_CALL)
+
+    assert [("h", None), ("h", "sk-given"), ("api.anthropic.com", "sk-mine")] == [
+        (request.url.host, request.headers.get("x-api-key")) for request in endpoints.seen
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
         pytest.param("openai:gpt-4o", "OPENAI_API_KEY", id="no key"),
+        pytest.param("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY", id="no key of Anthropic"),
         pytest.param("local", "async with wired", id="the embedded model"),
         pytest.param("ollama", "write ollama:MODEL", id="no model"),
     ],

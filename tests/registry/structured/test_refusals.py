@@ -1,16 +1,22 @@
 """What was refused is remembered for a while, model by model."""
 
-from registry.structured.refusals import REMEMBERED, Refusals
+import anyio
+import pytest
+
+from registry.structured import refusals
 from registry.testing import ScriptedModel
 
+pytestmark = pytest.mark.anyio
 
-def test_a_refusal_holds_for_its_model_and_rung_until_it_expires():
-    """Other models and other rungs are not concerned, and after the time it is over."""
-    refusals, model = Refusals(), ScriptedModel([])
 
-    refusals.remember(model, "native", 100.0)
+async def test_a_refusal_holds_for_its_model_and_rung_until_it_expires():
+    """Another object of that name knows of it too; other models and rungs are not concerned, and after the time it is over."""
+    refusals.remember(ScriptedModel([], name="a"), "native")
 
-    assert refusals.holds(model, "native", 100.0 + REMEMBERED - 1)
-    assert not refusals.holds(model, "native", 100.0 + REMEMBERED)
-    assert not refusals.holds(model, "json", 101.0)
-    assert not refusals.holds(ScriptedModel([]), "native", 101.0)
+    await anyio.sleep(refusals.REMEMBERED - 1)
+    assert refusals.holds(ScriptedModel([], name="a"), "native")
+    assert not refusals.holds(ScriptedModel([], name="a"), "json")
+    assert not refusals.holds(ScriptedModel([], name="b"), "native")
+
+    await anyio.sleep(2)
+    assert not refusals.holds(ScriptedModel([], name="a"), "native")

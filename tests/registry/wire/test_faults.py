@@ -77,7 +77,7 @@ def test_refusals_name_the_parameter() -> None:
     raised = fault("https://x", 400, {}, error(param="max_tokens", code="unsupported_parameter", message="no"))
 
     assert isinstance(raised, Refused)
-    assert ("max_tokens", 400) == (raised.parameter, raised.status)
+    assert ("max_tokens", 400, ("unsupported_parameter",)) == (raised.parameter, raised.status, raised.codes)
 
 
 DATE = "Wed, 01 Jan 2025 12:00:00 GMT"

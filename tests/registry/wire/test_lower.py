@@ -104,6 +104,9 @@ def test_neighbours_of_one_side_are_one_turn_where_turns_must_alternate() -> Non
     ] == said(*said_twice, rules=alternating)
 
 
+UNFORCED = WireRules(name="unforced", tool_choice=False)
+
+
 @pytest.mark.parametrize(
     ("choice", "rules", "wire"),
     [
@@ -117,6 +120,9 @@ def test_neighbours_of_one_side_are_one_turn_where_turns_must_alternate() -> Non
             id="by name",
         ),
         pytest.param("sub", LLAMA_CPP, {"tools": [WIRE_SUB], "tool_choice": "required"}, id="by name, where names are no choice"),
+        pytest.param("sub", UNFORCED, {"tools": [WIRE_SUB]}, id="by name, where there is no choice"),
+        pytest.param("required", UNFORCED, {"tools": [WIRE_ADD, WIRE_SUB]}, id="required, where there is no choice"),
+        pytest.param("none", UNFORCED, {}, id="none, where there is no choice"),
     ],
 )
 def test_tool_choice(choice: str, rules: WireRules, wire: dict[str, Json]) -> None:
@@ -168,6 +174,23 @@ def test_limits(rules: WireRules, name: str) -> None:
     sent = body(Request(messages=(USER,), max_tokens=5, temperature=0.0), rules)
 
     assert (5, 0.0) == (sent[name], sent["temperature"])
+
+
+def test_what_an_endpoint_does_not_take() -> None:
+    """A cap is lowered to the row's largest; temperature, schema and the system's role are done without."""
+    modest = WireRules(name="modest", most_tokens=9, temperature=False, schema_format=False, system_role=False)
+    wanted = ResponseFormat(schema=CLOSED)
+    request = Request(messages=(SystemMessage(text="s"), USER), max_tokens=99, temperature=0.5, response_format=wanted)
+
+    sent = body(request, modest)
+
+    assert {"model", "max_tokens", "response_format", "messages"} == sent.keys()
+    assert (9, {"type": "json_object"}) == (sent["max_tokens"], sent["response_format"])
+    assert [{"role": "user", "content": "s\n\nhi"}] == sent["messages"]
+    assert 5 == body(Request(messages=(USER,), max_tokens=5), modest)["max_tokens"]
+    assert [{"role": "user", "content": "s"}, {"role": "assistant", "content": "a"}] == said(
+        SystemMessage(text="s"), AssistantMessage(text="a"), rules=modest
+    )
 
 
 def test_streams_ask_for_usage() -> None:

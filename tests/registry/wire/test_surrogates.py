@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.wire.surrogates import ends_in_half, mended
+from registry.wire.surrogates import encoded, ends_in_half, mended
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,9 @@ def test_ends_in_half() -> None:
     assert not ends_in_half("a\ude42")
     assert not ends_in_half("\ud83da")
     assert not ends_in_half("")
+
+
+def test_encoded() -> None:
+    """Values become JSON in UTF-8, with half characters mended however deep they lie."""
+    assert '{"a":["né",1]}'.encode() == encoded({"a": ["né", 1]})
+    assert '{"a":["\ufffd",{"b":"🙂"}],"n":null}'.encode() == encoded({"a": ["\ud83d", {"b": "\ud83d\ude42"}], "n": None})

@@ -1,0 +1,109 @@
+"""Models behind the Messages API of Anthropic, or a server that speaks it."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from functools import partial
+
+from pydantic import SecretStr
+
+from registry.calls import Call
+from registry.exchange import Exchange
+from registry.http import TIMEOUTS, HttpDoor, Timeouts, address
+from registry.messages import AssistantMessage, Piece, Reply, Request
+from registry.models.model import Abilities
+from registry.wire.anthropic.assembler import Assembler
+from registry.wire.anthropic.faults import fault
+from registry.wire.anthropic.lift import lift
+from registry.wire.anthropic.lower import lower
+from registry.wire.legal import legal
+
+BASE_URL = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+"""The version of the protocol, which is a header of each request."""
+
+MAX_OUTPUT = 4096
+"""Tokens of a reply for which nobody names a cap: the API must be told one."""
+
+ABILITIES: Abilities = {"tool_call": True}
+"""The API has no JSON mode."""
+
+
+class AnthropicModel:
+    """A `Model` at `base_url`, known there as `model`. It never repeats a request: that is the caller's.
+
+    `max_output` caps the replies for which a request names no cap, in tokens. With `thinking`, the model may think so many
+    tokens more (1024 at least), where the API allows it: not when a call is forced, nor amid calls. Its thoughts are the
+    reply's `reasoning` and are never sent back, for they would need a signature that messages have no place for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model: str,
+        base_url: str = BASE_URL,
+        api_key: SecretStr | None,
+        door: HttpDoor,
+        abilities: Abilities | None = None,
+        context_window: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = TIMEOUTS,
+        max_output: int = MAX_OUTPUT,
+        thinking: int | None = None,
+    ) -> None:
+        base = base_url.strip().rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
+        secret = api_key.get_secret_value().strip() if api_key else ""
+        self._name, self._context_window = name, context_window
+        self._abilities = ABILITIES if abilities is None else abilities
+        self._endpoint = address(base)
+        self._lower = partial(lower, model=model, endpoint=self._endpoint, max_output=max_output, thinking=thinking)
+        self._exchange = Exchange(
+            door=door,
+            url=f"{base}/v1/messages",
+            endpoint=self._endpoint,
+            headers={
+                "content-type": "application/json",
+                "anthropic-version": VERSION,
+                **({"x-api-key": secret} if secret else {}),
+                **(headers or {}),
+            },
+            secret=secret,
+            fault=partial(fault, self._endpoint, model=model),
+            timeouts=timeouts,
+        )
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._abilities
+
+    @property
+    def context_window(self) -> int | None:
+        return self._context_window
+
+    async def chat(self, request: Request, call: Call) -> Reply:
+        """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
+        legal(request.messages)
+        body = await self._exchange.whole(self._lower(request), call)
+        return lift(body, endpoint=self._endpoint, taken=_call_ids(request))
+
+    async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
+        """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
+        legal(request.messages)
+        taken = _call_ids(request)
+        pieces = self._exchange.pieces(
+            self._lower(request, stream=True),
+            call,
+            assembler=Assembler(self._endpoint, taken),
+            lift=partial(lift, endpoint=self._endpoint, taken=taken),
+        )
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield piece
+
+
+def _call_ids(request: Request) -> set[str]:
+    return {call.id for message in request.messages if isinstance(message, AssistantMessage) for call in message.calls}
