@@ -87,8 +87,8 @@ class AnthropicModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
         legal(request.messages)
-        body = await self._exchange.whole(self._lower(request), call)
-        return lift(body, endpoint=self._endpoint, taken=_call_ids(request))
+        read = partial(lift, endpoint=self._endpoint, taken=_call_ids(request))
+        return await self._exchange.whole(self._lower(request), call, lift=read)
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""

@@ -61,16 +61,31 @@ class Exchange:
     fault: Callable[[int, Mapping[str, str], bytes], ModelError]
     timeouts: Timeouts = TIMEOUTS
 
-    async def whole(self, body: bytes, call: Call) -> bytes:
-        """The body of a successful answer. Raises a `ModelError`."""
-        answer = await self.door.post(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
-        self._check(answer.status, answer.headers, answer.body)
-        return answer.body
+    async def whole(self, body: bytes, call: Call, *, lift: Callable[[bytes], Reply]) -> Reply:
+        """The reply that `lift` reads in the answer. Raises a `ModelError`."""
+        try:
+            answer = await self.door.post(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
+            self._check(answer.status, answer.headers, answer.body)
+            return lift(answer.body)
+        except ModelError as error:
+            strike_out(self.secret, error)
+            raise
 
     async def pieces(
         self, body: bytes, call: Call, *, assembler: Assembling, lift: Callable[[bytes], Reply]
     ) -> AsyncGenerator[Piece, None]:
         """A streamed reply, the whole of it last; or a whole one, read by `lift`, of an endpoint that doesn't stream."""
+        try:
+            async with aclosing(self._received(body, call, assembler=assembler, lift=lift)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ModelError as error:
+            strike_out(self.secret, error)
+            raise
+
+    async def _received(
+        self, body: bytes, call: Call, *, assembler: Assembling, lift: Callable[[bytes], Reply]
+    ) -> AsyncGenerator[Piece, None]:
         door = self.door.stream(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
         async with door as answer:
             if not _streams(answer):
@@ -102,11 +117,20 @@ class Exchange:
             yield late
 
     def _check(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        if 200 <= status < 300:
-            return
-        # Some endpoints quote the key that they did not like.
-        body = body.replace(self.secret.encode(), b"***") if self.secret else body
-        raise self.fault(status, headers, body)
+        if not 200 <= status < 300:
+            raise self.fault(status, headers, body)
+
+
+def strike_out(secret: str, error: ModelError) -> None:
+    """Takes the secret out of the error's sentence and facts: some endpoints quote the key that they did not like."""
+    if secret:
+        error.args = tuple(_without(secret, fact) for fact in error.args)
+        for name, fact in vars(error).items():
+            setattr(error, name, _without(secret, fact))
+
+
+def _without(secret: str, fact: object) -> object:
+    return fact.replace(secret, "***") if isinstance(fact, str) else fact
 
 
 async def _finished(chunks: AsyncIterator[bytes]) -> None:

@@ -77,7 +77,7 @@ class OpenAIModel:
         wording = self._wording(request)
         while True:
             try:
-                return wording.taken(self._lifted(request, await self._exchange.whole(wording.body, call)))
+                return wording.taken(await self._exchange.whole(wording.body, call, lift=partial(self._lifted, request)))
             except ModelError as error:
                 if not wording.amended(error):
                     raise

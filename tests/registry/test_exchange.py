@@ -70,8 +70,16 @@ def answering(status: int, *pieces: bytes | float | Exception, **headers: str) -
     return exchange(lambda _: httpx.Response(status, headers=headers, stream=Body(*pieces)))
 
 
+def spoken(body: bytes) -> Reply:
+    return Reply(text=body.decode())
+
+
+def broken(body: bytes) -> Reply:
+    raise Garbled("https://x", f"what is {body.decode()}?")
+
+
 async def pieces_of(source: Exchange) -> list[Piece]:
-    stream = source.pieces(b"ask", NO_CALL, assembler=Letters(), lift=lambda body: Reply(text=body.decode()))
+    stream = source.pieces(b"ask", NO_CALL, assembler=Letters(), lift=spoken)
     return [piece async for piece in stream]
 
 
@@ -82,15 +90,26 @@ async def test_a_whole_answer() -> None:
         assert ("https://x/talk", "sk-secret", b"ask") == (str(request.url), request.headers["x-key"], request.content)
         return httpx.Response(200, content=b"yes")
 
-    assert b"yes" == await exchange(handle).whole(b"ask", NO_CALL)
+    assert Reply(text="yes") == await exchange(handle).whole(b"ask", NO_CALL, lift=spoken)
 
 
 async def test_failures_do_not_show_the_secret() -> None:
-    """Status, headers and body make the error, and the secret is taken out of the body first."""
+    """Status, headers and body make the error, and the secret is in none of its words or facts."""
     with pytest.raises(Garbled, match=r"418 y no \*\*\*"):
-        await answering(418, b"no sk-secret", x="y").whole(b"ask", NO_CALL)
+        await answering(418, b"no sk-secret", x="y").whole(b"ask", NO_CALL, lift=spoken)
     with pytest.raises(Garbled, match=r"418 y no \*\*\*"):
         await pieces_of(answering(418, b"no sk-secret", x="y"))
+
+
+async def test_an_answer_that_quotes_the_secret_does_not_show_it() -> None:
+    """Nor does an error that is found inside an answer, whole or streamed, under any status."""
+    with pytest.raises(Garbled, match=r"what is \*\*\*\?") as whole:
+        await answering(200, b"sk-secret").whole(b"ask", NO_CALL, lift=broken)
+    source = answering(200, b"sk-secret", **{"content-type": "application/json"})
+    with pytest.raises(Garbled, match=r"what is \*\*\*\?") as streamed:
+        await anext(source.pieces(b"ask", NO_CALL, assembler=Letters(), lift=broken))
+
+    assert ["what is ***?"] * 2 == [whole.value.why, streamed.value.why]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +163,6 @@ async def test_deadlines_and_timeouts() -> None:
 
     impatient = exchange(handle, Timeouts(first_byte=5.0))
     with pytest.raises(Unreachable, match="no answer for 5 s"):
-        await impatient.whole(b"ask", NO_CALL)
+        await impatient.whole(b"ask", NO_CALL, lift=spoken)
     with pytest.raises(Unreachable, match="deadline"):
-        await impatient.whole(b"ask", Call(deadline=anyio.current_time() + 1))
+        await impatient.whole(b"ask", Call(deadline=anyio.current_time() + 1), lift=spoken)
