@@ -7,7 +7,7 @@ from typing import Literal
 
 from orchestrator.batch import observe_all
 from orchestrator.dialects import Act, Conclude, Garbled, dialect_for
-from orchestrator.errors import StepError
+from orchestrator.errors import AgentStopped, StepError
 from orchestrator.events.glimpses import Concluding, ThinkingBegan
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue, InterruptReader
@@ -205,7 +205,7 @@ class _Loop:
         if reply.finish == "length" and not dialect.continues:
             return self._ask_again(reply, "it was cut off before it was complete; be shorter")
         if (outcome := _UNFINISHED.get(reply.finish)) is not None:  # calls that were cut off must not run
-            return self._ended(reply.text, outcome)
+            return self._ended(reply.text, outcome, error=self._cut_off(reply))
         match dialect.read(reply):
             case Conclude(text=text, reasoning=reasoning):
                 return self._conclude(text, reasoning)
@@ -229,7 +229,8 @@ class _Loop:
         if self.unread > 1:
             self.reasoning = UNPARSED
             answered: Outcome = "completed" if reply.text.strip() else "empty"
-            return self._ended(reply.text, _UNFINISHED.get(reply.finish, answered), unparsed=True)
+            outcome = _UNFINISHED.get(reply.finish, answered)
+            return self._ended(reply.text, outcome, unparsed=True, error=self._cut_off(reply))
         self.said.append(UserMessage(text=REFORMAT.format(why=why)))
         self._hear()
         return None
@@ -255,12 +256,21 @@ class _Loop:
         try:
             reply = await self._ask(*self.said, may_act=False)
         except ModelError as error:
+            self.usage += error.usage
             return self._ended(f"No conclusion within the limit, and no summary either: {error}", "exhausted")
         match self.agent.dialect.read(reply):
             case Conclude(text=text):
                 return self._ended(text, "exhausted")
             case _:
                 return self._ended(reply.text, "exhausted")
+
+    def _cut_off(self, reply: Reply) -> AgentStopped | None:
+        """Why a reply has no end, None when it has one. Where reasoning took all there was, only a higher cap helps."""
+        if reply.finish != "length":
+            return None
+        cap, thought = self.agent.reply_tokens, reply.usage.reasoning_tokens
+        limit = "the model's own limit" if cap is None else f"the cap of {cap} tokens"
+        return AgentStopped("truncated", f"it reached {limit}{f', {thought} tokens of it reasoning' if thought else ''}")
 
     def _ended(
         self,

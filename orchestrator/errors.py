@@ -23,11 +23,11 @@ class IterationsExhausted(StepError):
 
 
 class AgentStopped(StepError):
-    """An agent's loop ended in a way that is not a success: truncated, refused or empty."""
+    """An agent's loop ended in a way that is not a success: truncated, refused or empty. `why` may be unknown."""
 
-    def __init__(self, outcome: str) -> None:
-        super().__init__(f"the agent's last reply was {outcome}")
-        self.outcome = outcome
+    def __init__(self, outcome: str, why: str = "") -> None:
+        super().__init__(f"the agent's last reply was {outcome}{why and f': {why}'}")
+        self.outcome, self.why = outcome, why
 
 
 class StepTimedOut(StepError):

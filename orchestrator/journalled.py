@@ -11,7 +11,8 @@ from orchestrator.keys import request_digest, tool_digest
 from orchestrator.ledger import Ledger
 from orchestrator.waiting import Waiting
 from registry.calls import Call
-from registry.errors import ModelError, Unreachable
+from registry.errors import ModelError, Truncated, Unreachable
+from registry.governor.retry import cost_of
 from registry.messages import Piece, Reply, Request, TextPiece, ToolCall
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
@@ -21,6 +22,9 @@ from registry.tools.tool import Effect, Observation
 from registry.usage import UNMETERED
 
 T = TypeVar("T")
+
+_GRACE = 0.1
+"""Seconds after a call's deadline in which the layers below may say how it ended, for they know what their attempts cost."""
 
 
 class JournalledModel(ModelLayer):
@@ -52,10 +56,14 @@ class JournalledModel(ModelLayer):
         began = anyio.current_time()
         try:
             async with aclosing(self._inner.stream_chat(request, call)) as pieces:
+                whole = False
                 while (piece := await self._in_time(lambda: anext(pieces, None), call)) is not None:
                     if isinstance(piece, Reply):
+                        whole = True
                         await self._replied(key, call, piece, began)
                     yield piece
+            if not whole:
+                raise Truncated(self.name, "the stream ended without a reply")
         except ModelError as error:
             await self._failed(key, call, error)
             raise
@@ -80,6 +88,7 @@ class JournalledModel(ModelLayer):
         )
 
     async def _failed(self, key: str, call: Call, error: ModelError) -> None:
+        error.usage = cost_of(error)
         await self._ledger.record(
             ModelFailed(
                 key=key,
@@ -97,7 +106,7 @@ class JournalledModel(ModelLayer):
         """What comes before the call's deadline. The doors scope their own waits; this covers models that have no door."""
         if call.deadline is None:
             return await wait()
-        with anyio.CancelScope(deadline=call.deadline):
+        with anyio.CancelScope(deadline=call.deadline + _GRACE):
             return await wait()
         late = Unreachable(self.name, "no reply before the deadline")
         late.usage = UNMETERED

@@ -3,7 +3,8 @@
     OPENAI_API_KEY     the key of the default endpoint
     OPENAI_BASE_URL    its address, https://api.openai.com/v1 where it isn't set; an endpoint of one's own may need no key
     OPENAI_MODEL       the model to ask there
-    ANTHROPIC_API_KEY  the key of Anthropic, for models such as anthropic:claude-sonnet-4-5
+    ANTHROPIC_API_KEY  the key of Anthropic, for models such as anthropic:claude-sonnet-4-5; where it is the only one set,
+                       Anthropic's is the model that is asked
     DAGWRIGHT_CONFIG   the TOML file to read instead of `dagwright.toml` in the working folder
 
 The file names further models, who plays which role, and the limits of a run:

@@ -1,6 +1,7 @@
 """Merges the results of a plan into one streamed answer. It is never empty, and never shown twice."""
 
 from contextlib import aclosing
+from dataclasses import replace
 
 from orchestrator.events.facts import AnswerWritten
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset
@@ -57,9 +58,9 @@ class Synthesis:
         try:
             reply = await self._streamed(self._request(plan, results, verdict), shown)
         except ModelError as error:
-            return _fallback(shown, results, verdict, why=str(error))
+            return replace(_fallback(shown, results, verdict, why=str(error)), usage=error.usage)
         if not reply.text.strip():
-            return _fallback(shown, results, verdict, why="the model wrote nothing")
+            return replace(_fallback(shown, results, verdict, why="the model wrote nothing"), usage=reply.usage)
         mark = CUT_OFF if reply.finish == "length" else ""
         shown.piece(mark)
         return AnswerWritten(text=reply.text + mark, by=reply.model or self._model.name, usage=reply.usage)

@@ -75,30 +75,23 @@ class Exchange:
         self, body: bytes, call: Call, *, assembler: Assembling, lift: Callable[[bytes], Reply]
     ) -> AsyncGenerator[Piece, None]:
         """A streamed reply, the whole of it last; or a whole one, read by `lift`, of an endpoint that doesn't stream."""
+        door = self.door.stream(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
         try:
-            async with aclosing(self._received(body, call, assembler=assembler, lift=lift)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            async with door as answer:
+                if not _streams(answer):
+                    whole = b"".join([chunk async for chunk in answer.chunks])
+                    self._check(answer.status, answer.headers, whole)
+                    reply = lift(whole)
+                    if reply.text:
+                        yield TextPiece(reply.text)
+                    yield reply
+                    return
+                async with aclosing(self._assembled(answer.chunks, assembler)) as pieces:
+                    async for piece in pieces:
+                        yield piece
         except ModelError as error:
             strike_out(self.secret, error)
             raise
-
-    async def _received(
-        self, body: bytes, call: Call, *, assembler: Assembling, lift: Callable[[bytes], Reply]
-    ) -> AsyncGenerator[Piece, None]:
-        door = self.door.stream(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
-        async with door as answer:
-            if not _streams(answer):
-                whole = b"".join([chunk async for chunk in answer.chunks])
-                self._check(answer.status, answer.headers, whole)
-                reply = lift(whole)
-                if reply.text:
-                    yield TextPiece(reply.text)
-                yield reply
-                return
-            async with aclosing(self._assembled(answer.chunks, assembler)) as pieces:
-                async for piece in pieces:
-                    yield piece
 
     async def _assembled(self, chunks: AsyncIterator[bytes], assembler: Assembling) -> AsyncGenerator[Piece, None]:
         try:

@@ -30,7 +30,8 @@ def choose(settings: Settings, model_args: Iterable[str] = ()) -> Chosen | None:
 
     Each argument is `NAME` or `role=NAME`, and a role that comes twice has a model to fall back on. A plain NAME plays every
     role that no other argument gives away. Without one, the file's roles hold, and then its first model, or else the
-    default endpoint's, is the general one. Raises `ConfigurationError` for a name that leads nowhere.
+    default endpoint's, or else that of another provider whose key is set, is the general one. Raises `ConfigurationError`
+    for a name that leads nowhere.
     """
     wanted = roles_asked(model_args)
     if GENERAL not in wanted:
@@ -123,10 +124,11 @@ def _split(argument: str) -> tuple[str, str]:
 def _general(settings: Settings) -> tuple[str, ...] | None:
     if settings.models:
         return (next(iter(settings.models)),)
-    if not has_default_endpoint(settings):
-        return None
-    model = settings.model or ("" if settings.base_url else PROVIDERS[DEFAULT].model)
-    return (str(ModelName(DEFAULT, model)),)
+    if has_default_endpoint(settings):
+        model = settings.model or ("" if settings.base_url else PROVIDERS[DEFAULT].model)
+        return (str(ModelName(DEFAULT, model)),)
+    keyed = (ModelName(name, row.model) for name, row in PROVIDERS.items() if row.key in settings.keys)
+    return next(((str(name),) for name in keyed), None)
 
 
 def _of_address(name: ModelName) -> ModelSpec:

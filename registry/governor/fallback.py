@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from registry.calls import Call
 from registry.errors import ConfigurationError, ModelError, Overloaded, Unauthorized, Unreachable
+from registry.governor.retry import cost_of
 from registry.messages import Piece, Reply, Request, Reset
 from registry.models.layer import ModelLayer
 from registry.models.model import Abilities, Model
@@ -99,7 +100,7 @@ class _Turns:
 
     def go_on_after(self, error: ModelError) -> None:
         """Raises the error when no other model is left, or none would help."""
-        self._spent += error.usage
+        self._spent += cost_of(error)
         if not self._left or not isinstance(error, _ELSEWHERE):
             error.usage = self._spent
             raise error

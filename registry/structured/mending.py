@@ -76,7 +76,10 @@ def _as_anything(source: str) -> Decoded | None:
 
     if re.search(r":\s*-?\d+,\d", source):
         return None  # 1,234 may be one number or two
-    value = json_repair.repair_json(source, return_objects=True, skip_json_loads=True)
+    try:
+        value = json_repair.repair_json(source, return_objects=True, skip_json_loads=True)
+    except AssertionError:  # where it contradicts itself
+        return None
     return _checked(source, json.dumps(value), "json-repair mended it")
 
 

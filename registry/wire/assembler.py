@@ -64,7 +64,10 @@ class Assembler:
 
     def read(self, chunk: bytes) -> Pieces:
         """The pieces that some more bytes of the stream add. Raises as `feed` does."""
-        return [piece for event in self._decoder.feed(chunk) for piece in self.feed(event)]
+        pieces: Pieces = []
+        for event in self._decoder.feed(chunk):
+            pieces += self.feed(event)
+        return pieces
 
     def feed(self, event: ServerSentEvent) -> Pieces:
         """The pieces that one event adds. Raises Garbled, or the error that the endpoint reports in it."""
@@ -103,19 +106,27 @@ class Assembler:
         )
 
     def _chunk(self, value: dict[str, Json]) -> Pieces:
-        refuse_error(value, self._endpoint)
-        self._model = self._model or model_of(value)
-        if value.get("usage"):
-            self._usage = usage_of(value["usage"])
+        if "error" in value:
+            refuse_error(value, self._endpoint)
+        if not self._model:
+            self._model = model_of(value)
+        if usage := value.get("usage"):
+            self._usage = usage_of(usage)
         choice = first_choice(value)
         if choice is None:
             return []
-        refuse_error(choice, self._endpoint)
-        self._finish = choice.get("finish_reason") or self._finish
+        if "error" in choice:
+            refuse_error(choice, self._endpoint)
+        if finish := choice.get("finish_reason"):
+            self._finish = finish
         delta = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
         return self._delta(delta) if isinstance(delta, dict) else []
 
     def _delta(self, delta: dict[str, Json]) -> Pieces:
+        if len(delta) == 1 and isinstance(said := delta.get("content"), str):  # nearly every chunk of a long stream
+            if said:
+                self._begun = True
+            return self._speak(said)
         pieces: Pieces = []
         if thought := reasoning(delta):
             self._thought.append(thought)
@@ -131,7 +142,9 @@ class Assembler:
 
     def _speak(self, said: str, *, last: bool = False) -> Pieces:
         """Pass text on; half a character waits for its other half."""
-        said, self._half = self._half + said, ""
-        if ends_in_half(said) and not last:
-            said, self._half = said[:-1], said[-1]
-        return self._said.feed(mended(said))
+        if self._half or not said.isascii():
+            said, self._half = self._half + said, ""
+            if ends_in_half(said) and not last:
+                said, self._half = said[:-1], said[-1]
+            said = mended(said)
+        return self._said.feed(said)

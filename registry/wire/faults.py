@@ -16,6 +16,7 @@ import orjson
 
 from registry.errors import ModelError, Overloaded, Refused, Unauthorized, WindowExceeded
 from registry.messages import Json
+from registry.wire.surrogates import encoded, mended
 
 EXCERPT = 300
 """Characters of a foreign text that an error quotes."""
@@ -89,7 +90,7 @@ def fault(endpoint: str, status: int, headers: Mapping[str, str], body: bytes, *
 def fault_inside(endpoint: str, error: Json, *, model: str = "") -> ModelError:
     """The error that an endpoint reports inside an answer which began as a success."""
     complaint = _understood(error)
-    numbers = [int(code) for code in complaint.codes if code.isdigit() and 400 <= int(code) < 600]
+    numbers = [int(code) for code in complaint.codes if re.fullmatch(r"[45]\d\d", code)]
     known = [_STATUS_OF[code] for code in complaint.codes if code in _STATUS_OF]
     status = next(iter(numbers + known), 400)
     return _judged(endpoint, complaint, status, complaint.retry_delay, model)
@@ -134,7 +135,7 @@ def _understood(value: Json) -> _Complaint:
     codes = [outer.get(key) for key in ("code", "type", "status", "errorCode", "error_code")]
     parameter = outer.get("param")
     return _Complaint(
-        message=_short(message if isinstance(message, str) else orjson.dumps(message).decode()),
+        message=_short(message if isinstance(message, str) else encoded(message).decode()),
         codes=tuple(str(code).lower() for code in codes if isinstance(code, str | int)),
         parameter=parameter if isinstance(parameter, str) else None,
         retry_delay=_retry_delay(outer.get("details")),
@@ -146,7 +147,7 @@ def _retry_delay(details: Json) -> float | None:
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
         if isinstance(delay, str) and (found := _DELAY.fullmatch(delay)):
-            return float(found[1])
+            return _seconds(found[1])
     return None
 
 
@@ -193,5 +194,5 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text.split())
+    words = " ".join(mended(text).split())
     return words if len(words) <= EXCERPT else f"{words[:EXCERPT]}..."

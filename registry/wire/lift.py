@@ -13,7 +13,7 @@ from registry.errors import Garbled
 from registry.messages import Finish, Json, Reply, ToolCall
 from registry.usage import UNMETERED, Usage
 from registry.wire.faults import fault_inside, looks_like_html, readable
-from registry.wire.surrogates import mended
+from registry.wire.surrogates import encoded, mended
 from registry.wire.thinking import split_thinking
 
 _FINISH: Mapping[str, Finish] = {
@@ -41,6 +41,9 @@ _FINISH: Mapping[str, Finish] = {
     "prohibited_content": "refused",
     "guardrail_intervened": "refused",
 }
+MOST = 2**53
+"""A count of tokens beyond this is none."""
+
 _FAILED = {"abort", "error", "insufficient_system_resource", "malformed_function_call", "network_error"}
 
 
@@ -145,10 +148,10 @@ def call_parts(entry: Mapping[str, Json]) -> tuple[str, str, str]:
     said: Mapping[str, Json] = function if isinstance(function, dict) else entry
     name, arguments, given = said.get("name"), said.get("arguments"), entry.get("id")
     if arguments is not None and not isinstance(arguments, str):
-        arguments = orjson.dumps(arguments).decode()
+        arguments = encoded(arguments).decode()
     return (
-        str(given).strip() if isinstance(given, str | int) else "",
-        name.strip().removeprefix("functions.") if isinstance(name, str) else "",
+        mended(str(given).strip()) if isinstance(given, str | int) else "",
+        mended(name.strip().removeprefix("functions.")) if isinstance(name, str) else "",
         arguments or "",
     )
 
@@ -195,7 +198,7 @@ def finish_of(word: Json, endpoint: str, *, calls: bool, refused: bool, usage: U
 
 def model_of(value: Mapping[str, Json]) -> str:
     name = value.get("model")
-    return name if isinstance(name, str) else ""
+    return mended(name) if isinstance(name, str) else ""
 
 
 def usage_of(value: Json) -> Usage:
@@ -224,7 +227,7 @@ def usage_of(value: Json) -> Usage:
 
 def _count(value: Mapping[str, Json], *names: str) -> int:
     for name in names:
-        if isinstance(number := value.get(name), int | float) and number > 0:
+        if isinstance(number := value.get(name), int | float) and 0 < number <= MOST:
             return int(number)
     return 0
 

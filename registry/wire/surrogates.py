@@ -1,5 +1,8 @@
 """Halves of characters beyond the basic plane: JSON can escape them one by one, UTF-8 can't hold them."""
 
+import json
+from math import isfinite
+
 import orjson
 
 from registry.messages import Json
@@ -25,8 +28,8 @@ def encoded(value: Json) -> bytes:
     """The value as JSON in UTF-8, mended where it must be."""
     try:
         return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # only half a character can be the cause
-        return orjson.dumps(_mended_within(value))
+    except orjson.JSONEncodeError:  # half a character is the cause, or a whole number beyond 64 bits
+        return json.dumps(_mended_within(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _mended_within(value: Json) -> Json:
@@ -36,6 +39,8 @@ def _mended_within(value: Json) -> Json:
         case list():
             return [_mended_within(item) for item in value]
         case dict():
-            return {key: _mended_within(item) for key, item in value.items()}
+            return {mended(key): _mended_within(item) for key, item in value.items()}
+        case float() if not isfinite(value):
+            return None
         case _:
             return value

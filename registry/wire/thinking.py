@@ -35,6 +35,9 @@ class ThinkSplitter:
 
     def feed(self, new: str) -> Pieces:
         """The pieces that are certain by now."""
+        if self._state == "said" and new:
+            self._text.append(new)
+            return [TextPiece(new)]
         self._pending += new
         match self._state:
             case "start":

@@ -1,31 +1,60 @@
-"""Public faults of kind E, concurrency, durability and server: each case stands for its kind."""
+"""Public faults of kind E, concurrency, durability and server: each case stands for its kind.
+
+A case that has `deviates` goes by this engine's own rules in that point, for the reason that stands there.
+"""
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import anyio
+import anyio.lowlevel
+import httpx
+import orjson
 import pytest
 import trio
 
 from orchestrator import MemoryJournal, Orchestrator
 from orchestrator.errors import LoopRunning
-from registry.http import HttpDoor
-from registry.messages import Json
+from orchestrator.events.glimpses import AnswerPiece, AnswerReset
+from registry.calls import NO_CALL, Call
+from registry.errors import Truncated
+from registry.governor.governor import GovernedModel, Governor
+from registry.governor.retry import RetryingModel
+from registry.http import HttpDoor, Timeouts
+from registry.messages import Json, Reply
+from registry.models.model import Model
+from registry.models.registry import ModelRegistry
 from registry.openai import OpenAIModel
-from tests.orchestrator.parts import judged, planned
+from registry.usage import UNMETERED
+from tests.orchestrator.parts import judged, planned, played
+from tests.registry.servers import response, serving
+from tests.registry.test_openai import ASK, BODY, EVENTS, HELLO, Body
+
+pytestmark = pytest.mark.anyio
 
 CASES: Mapping[str, Mapping[str, Json]] = {
     case["id"]: case for case in map(json.loads, (Path(__file__).parent / "data" / "kind_e.jsonl").read_text().splitlines())
 }
 
 
+_asserted: set[str] = set()
+
+
 def case(case_id: str) -> pytest.MarkDecorator:
     """The test of one case, under its name: the case says what went in and what is right."""
+    _asserted.add(case_id)
     return pytest.mark.parametrize("case", [pytest.param(CASES[case_id], id=case_id)])
+
+
+def test_every_case_is_asserted() -> None:
+    """No case is forgotten."""
+    assert CASES.keys() == _asserted
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -117,3 +146,130 @@ def test_run_sync_with_a_closed_current_loop(case: Mapping[str, Json]) -> None:
         asyncio.set_event_loop(None)
 
     assert ("achieved", "answer to a") == (answer.outcome, answer.output)
+
+
+POOL, PARALLEL, CANCELLED, LATER_ON = 2, 50, 40, 10
+
+
+@case("E21")
+@pytest.mark.real_clock
+@pytest.mark.filterwarnings("ignore:Async generator 'httpx._content.ByteStream:ResourceWarning")  # a body half sent, on trio
+@pytest.mark.parametrize("own", [False, True], ids=["our pool", "a pool of the caller's"])
+async def test_cancelled_calls_leave_their_places(case: Mapping[str, Json], own: bool) -> None:
+    """In whatever moment a call is cancelled, its slot and its connection go to the others, whose wait is no timeout."""
+    assert f"pool of {POOL}, {PARALLEL} model calls in parallel, cancel {CANCELLED}" in case["input"]["steps"][0]
+    governor, answered = Governor("here", POOL), Counter[str]()
+
+    async def ask(model: Model, who: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            await model.chat(ASK, NO_CALL)
+            answered[who] += 1
+
+    async def cancel(scope: anyio.CancelScope, steps: int) -> None:
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        scope.cancel()
+
+    async with (
+        serving(lambda _: [response(orjson.dumps(BODY))]) as server,
+        httpx.AsyncClient(limits=httpx.Limits(max_connections=POOL), timeout=httpx.Timeout(0.001)) as client,
+        HttpDoor(client if own else None) as door,
+    ):
+        wire = OpenAIModel("x:m", model="m", base_url=f"{server.url}/v1", api_key=None, door=door)
+        model = GovernedModel(wire, governor)
+        async with anyio.create_task_group() as group:
+            for place in range(PARALLEL):
+                scope = anyio.CancelScope()
+                group.start_soon(ask, model, "cancelled" if place < CANCELLED else "kept", scope)
+                if place < CANCELLED:
+                    group.start_soon(cancel, scope, place)
+        async with anyio.create_task_group() as group:
+            for _ in range(LATER_ON):
+                group.start_soon(ask, model, "later", anyio.CancelScope())
+
+    assert (PARALLEL - CANCELLED, LATER_ON) == (answered["kept"], answered["later"])
+    assert answered["cancelled"] < CANCELLED
+    assert (POOL, 0) == (governor.free, governor.waiting)
+
+
+SILENT: tuple[bytes | float, ...] = (EVENTS[0], 3600.0, *EVENTS[1:])
+"""One token, then nothing, and the socket stays open."""
+
+IMPATIENT = Timeouts(idle=0.5)
+
+
+def behind(*answers: httpx.Response, timeouts: Timeouts) -> Model:
+    """A model whose endpoint gives these answers in turn; what fails for a while is asked for again."""
+    left = iter(answers)
+    door = HttpDoor(httpx.MockTransport(lambda _: next(left)))
+    wire = OpenAIModel("x:m", model="m", base_url="https://x/v1", api_key=None, door=door, timeouts=timeouts)
+    return RetryingModel(wire, jitter=lambda: 0.0)
+
+
+def arriving(*pieces: bytes | float, media: str = "text/event-stream") -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": media}, stream=Body(*pieces))
+
+
+@case("E23")
+async def test_silence_where_nothing_was_shown(case: Mapping[str, Json]) -> None:
+    """The call is given up when it has been silent for too long, and made again; its cost is unknown."""
+    assert "sends one token, then nothing, socket open" == case["input"]["server"]
+    began = anyio.current_time()
+    silent = arriving(b'{"choices":', 3600.0, media="application/json")
+    reply = await behind(silent, httpx.Response(200, json=BODY), timeouts=IMPATIENT).chat(ASK, NO_CALL)
+
+    assert ("hello", UNMETERED + HELLO.usage) == (reply.text, reply.usage)
+    assert 1.0 == pytest.approx(anyio.current_time() - began, abs=0.2)
+
+
+@case("E23")
+async def test_silence_in_the_middle_of_the_answer(case: Mapping[str, Json]) -> None:
+    """Watchers are told that what they saw is void, and get an answer all the same."""
+    assert "watchers told" in case["right"]
+    model = behind(arriving(*SILENT), timeouts=IMPATIENT)
+    parts = played(plan=[planned("x")], step=["found"], verdict=[judged(True, final_answer="the judge's answer")])
+    began = anyio.current_time()
+    async with Orchestrator(ModelRegistry({"general": parts, "synthesis": model})).open("goal") as run:
+        seen = [recorded.event async for recorded in run.events]
+        answer = await run.answer()
+
+    assert 0.5 == pytest.approx(anyio.current_time() - began, abs=0.2)
+    assert ("achieved", "the judge's answer", 1) == (answer.outcome, answer.output, answer.usage.unmetered)
+    assert ["hel", "AnswerReset", "the judge's answer"] == [
+        event.text if isinstance(event, AnswerPiece) else type(event).__name__
+        for event in seen
+        if isinstance(event, AnswerPiece | AnswerReset)
+    ]
+
+
+@case("E25")
+async def test_a_slow_stream_is_not_late(case: Mapping[str, Json]) -> None:
+    """What keeps coming may take as long as it takes: the clocks measure silence, and only a deadline the whole."""
+    assert "one token every 0.2 s for 20 s" == case["input"]["server"]
+    limit = case["input"]["client_total_timeout_s"]
+    tokens = [piece for _ in range(100) for piece in (0.2, EVENTS[0])]
+    timeouts, began = Timeouts(connect=limit, first_byte=limit, idle=limit), anyio.current_time()
+    *shown, reply = [piece async for piece in behind(arriving(*tokens, *EVENTS[1:]), timeouts=timeouts).stream_chat(ASK, NO_CALL)]
+
+    assert 20.0 == pytest.approx(anyio.current_time() - began, abs=0.5)
+    assert Reply(text="hel" * 100 + "lo", usage=HELLO.usage, model="m-2025") == reply
+    assert 101 == len(shown)
+
+    hurried = Call(deadline=anyio.current_time() + limit)
+    with pytest.raises(Truncated, match="deadline"):
+        async for _ in behind(arriving(*tokens), timeouts=timeouts).stream_chat(ASK, hurried):
+            pass
+    assert hurried.deadline == pytest.approx(anyio.current_time(), abs=0.5)
+
+
+@case("E25")
+async def test_a_slow_whole_answer_is_not_late(case: Mapping[str, Json]) -> None:
+    """Of a call that is not streamed the first byte is as late as the last: it has minutes by default."""
+    assert "limits are idle and run deadline" in case["right"]
+
+    async def slow(request: httpx.Request) -> httpx.Response:
+        await anyio.sleep(299)
+        return httpx.Response(200, json=BODY)
+
+    model = OpenAIModel("x:m", model="m", base_url="https://x/v1", api_key=None, door=HttpDoor(httpx.MockTransport(slow)))
+    assert HELLO == await model.chat(ASK, NO_CALL)

@@ -12,8 +12,9 @@ from orchestrator.hooks import CompositeHook, Hook
 from orchestrator.interrupts import InterruptQueue
 from registry.errors import ToolDenied, Unreachable
 from registry.messages import AssistantMessage, Piece, Reply, Request, Reset, TextPiece, ToolCall, ToolMessage, UserMessage
-from registry.testing import CutAfter, FaultyModel, ScriptedModel, asks, asks_many, says
+from registry.testing import SCRIPTED_USAGE, CutAfter, FaultyModel, ScriptedModel, asks, asks_many, says
 from registry.tools.function import tool
+from registry.usage import UNMETERED
 
 pytestmark = pytest.mark.anyio
 
@@ -128,10 +129,10 @@ async def test_the_limit_ends_with_a_last_word() -> None:
 
 async def test_no_last_word_is_said_so() -> None:
     """Where not even a summary can be had, the answer says that."""
-    with ScriptedModel([asks("add", a=1, b=1), Unreachable("x", "gone")]) as model:
+    with ScriptedModel([asks("add", a=1, b=1), Unreachable("x", "gone", usage=UNMETERED)]) as model:
         result = await ReActAgent(model, [add], max_iterations=1).run("go")
 
-    assert "exhausted" == result.outcome
+    assert ("exhausted", SCRIPTED_USAGE + UNMETERED) == (result.outcome, result.usage)
     assert "gone" in result.answer
 
 

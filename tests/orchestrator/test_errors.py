@@ -21,6 +21,7 @@ from registry.errors import ConfigurationError, DagwrightError
     [
         pytest.param(IterationsExhausted(15), StepError, "no conclusion after 15 iterations", id="exhausted"),
         pytest.param(AgentStopped("refused"), StepError, "the agent's last reply was refused", id="stopped"),
+        pytest.param(AgentStopped("empty", "so"), StepError, "the agent's last reply was empty: so", id="stopped, and why"),
         pytest.param(StepTimedOut(0.5), StepError, "not done within 0.5 s", id="timed out"),
         pytest.param(DeniedByHook("the plan", "too dear"), StepError, "a hook refused the plan: too dear", id="denied"),
         pytest.param(

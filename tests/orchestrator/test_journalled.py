@@ -12,7 +12,7 @@ from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger, private_ledger
 from orchestrator.waiting import Waiting
 from registry.calls import Call
-from registry.errors import Overloaded, Unreachable
+from registry.errors import Overloaded, Truncated, Unreachable
 from registry.messages import Piece, Reply, Request, Reset, TextPiece, ToolCall, UserMessage
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
@@ -244,6 +244,21 @@ async def test_a_deadline_ends_the_wait_for_a_silent_model(stream: bool) -> None
     assert 30 <= anyio.current_time() - began < 31
     assert UNMETERED == late.value.usage == ledger.state.usage
     assert ["model_failed"] == [recorded.event.kind for recorded in ledger.facts]
+
+
+async def test_a_stream_without_a_reply_is_a_failure() -> None:
+    """What a broken model has shown was paid for, so it is written down."""
+
+    class Mumbles(ModelLayer):
+        async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
+            yield TextPiece("well, ")
+
+    ledger = await private_ledger()
+    with pytest.raises(Truncated, match="without a reply"):
+        await streamed(JournalledModel(Mumbles(ScriptedModel([])), ledger), asking("?"))
+
+    assert ["model_failed"] == [recorded.event.kind for recorded in ledger.facts]
+    assert UNMETERED == ledger.state.usage
 
 
 async def test_cancelling_is_no_failure() -> None:

@@ -97,6 +97,7 @@ async def test_without_a_writer_the_judge_answers_then_the_results(
 
     assert answer == written.text == seen
     assert "fallback" == written.by
+    assert isinstance(line, str) == bool(written.usage.requests)  # who was asked in vain is paid, who can't be reached is not
 
 
 async def test_nothing_found_is_still_an_answer() -> None:

@@ -12,6 +12,7 @@ from registry.models.specs import ModelSpec
 
 KEY = SecretStr("sk-1")
 HOSTED = Settings(keys={"OPENAI_API_KEY": KEY})
+ANTHROPIC = Settings(keys={"ANTHROPIC_API_KEY": KEY}, model="gpt-4o")
 OWN = Settings(base_url="http://127.0.0.1:9/v1", model="org/model:8b")
 FILE = Settings(
     keys={"OPENAI_API_KEY": KEY, "BIG_KEY": SecretStr("sk-2")},
@@ -28,6 +29,22 @@ FILE = Settings(
     ("settings", "arguments", "roles"),
     [
         pytest.param(HOSTED, [], {"general": "openai:gpt-4.1-mini"}, id="a key alone"),
+        pytest.param(ANTHROPIC, [], {"general": "anthropic:claude-sonnet-4-5"}, id="Anthropic's key alone"),
+        pytest.param(
+            Settings(keys={**HOSTED.keys, **ANTHROPIC.keys}), [], {"general": "openai:gpt-4.1-mini"}, id="both providers' keys"
+        ),
+        pytest.param(
+            Settings(keys=ANTHROPIC.keys, base_url="http://127.0.0.1:9/v1"),
+            [],
+            {"general": "openai"},
+            id="Anthropic's key, but an endpoint of one's own",
+        ),
+        pytest.param(
+            ANTHROPIC,
+            ["planning=local"],
+            {"general": "anthropic:claude-sonnet-4-5", "planning": "local"},
+            id="Anthropic's and a role",
+        ),
         pytest.param(OWN, [], {"general": "openai:org/model:8b"}, id="an endpoint of one's own"),
         pytest.param(HOSTED, ["local"], {"general": "local"}, id="a plain name"),
         pytest.param(HOSTED, ["gpt-4o"], {"general": "gpt-4o"}, id="a bare model"),

@@ -66,7 +66,15 @@ async def test_nothing_found_says_what_to_do(wanted: str | None) -> None:
     with pytest.raises(NoModel) as none:
         await find_model(door({}), wanted)
 
-    for remedy in ("OPENAI_API_KEY", "Ollama", "LM Studio", "llama.cpp", "vLLM", "pip install", "--model local"):
+    for remedy in (
+        "OPENAI_API_KEY or ANTHROPIC_API_KEY",
+        "Ollama",
+        "LM Studio",
+        "llama.cpp",
+        "vLLM",
+        "pip install",
+        "--model local",
+    ):
         assert remedy in str(none.value)
 
 

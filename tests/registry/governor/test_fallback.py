@@ -9,7 +9,7 @@ from registry.errors import ConfigurationError, Overloaded, Refused, Unauthorize
 from registry.governor.fallback import FallbackModel
 from registry.messages import Reply, Request, Reset, TextPiece, UserMessage
 from registry.testing import SCRIPTED_USAGE, ScriptedModel
-from registry.usage import Usage
+from registry.usage import UNMETERED, Usage
 
 pytestmark = pytest.mark.anyio
 
@@ -27,6 +27,13 @@ async def test_the_next_model_steps_in(error):
 
     assert "from b" == reply.text
     assert SCRIPTED_USAGE + Usage(requests=3) == reply.usage
+
+
+async def test_a_model_that_does_not_say_what_it_cost():
+    """An overloaded model that says nothing of its cost has one that nobody knows, not none."""
+    model = FallbackModel([ScriptedModel([Overloaded("a", "busy")]), ScriptedModel(["from b"])])
+
+    assert UNMETERED + SCRIPTED_USAGE == (await model.chat(HELLO, CALL)).usage
 
 
 async def test_a_refused_request_is_not_tried_elsewhere():

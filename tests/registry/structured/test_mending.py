@@ -32,7 +32,7 @@ def test_uneven_brackets_can_be_mended():
 
 @pytest.mark.parametrize(
     "text",
-    ['{"n": 1,234}', '{"n": 007}', "{'n': 1_000j}", '{"a": }', '{"n": 1,,}', "{1, 2}", '{"a": 1, {"b": 2}}'],
+    ['{"n": 1,234}', '{"n": 007}', "{'n': 1_000j}", '{"a": }', '{"n": 1,,}', "{1, 2}", '{"a": 1, {"b": 2}}', "{'```json```9"],
 )
 def test_no_reading_is_better_than_a_wrong_one(text):
     """Where a reading would lose, add or change a word or a number there is none."""

@@ -125,6 +125,9 @@ def test_retry_delay_in_the_body() -> None:
         pytest.param({"code": "context_length_exceeded", "message": "m"}, WindowExceeded, id="window"),
         pytest.param({"message": "m"}, Refused, id="nothing but words"),
         pytest.param("m", Refused, id="text"),
+        pytest.param({"code": "²", "message": "m"}, Refused, id="a digit that is no number"),
+        pytest.param({"code": "9" * 5_000, "message": "m"}, Refused, id="a number without end"),
+        pytest.param({"code": 429, "message": "m", "details": [{"retryDelay": "9" * 400 + "s"}]}, Overloaded, id="endless wait"),
     ],
 )
 def test_errors_inside_a_success(value: Json, kind: type[ModelError]) -> None:
@@ -133,3 +136,15 @@ def test_errors_inside_a_success(value: Json, kind: type[ModelError]) -> None:
 
     assert kind is type(raised)
     assert str(raised).endswith("m")
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        pytest.param("a\ud83d", "a\ufffd", id="half a character"),
+        pytest.param({"\ud83d": 10**20}, '{"\ufffd":100000000000000000000}', id="an object"),
+    ],
+)
+def test_every_complaint_can_be_written_down(message: Json, words: str) -> None:
+    """What can't be said in UTF-8 is mended, and what is no text is shown as JSON."""
+    assert str(fault_inside("https://x", {"message": message})).endswith(words)

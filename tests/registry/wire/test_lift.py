@@ -118,6 +118,9 @@ def test_a_refusal_is_the_text() -> None:
         pytest.param(None, UNMETERED, id="null"),
         pytest.param({}, UNMETERED, id="empty"),
         pytest.param({"prompt_tokens": 0, "completion_tokens": 0}, UNMETERED, id="zeros tell nothing"),
+        pytest.param(
+            {"prompt_tokens": float("inf"), "completion_tokens": 10**30}, UNMETERED, id="neither does what nobody counts"
+        ),
         pytest.param({"prompt_tokens": 5}, Usage(requests=1, input_tokens=5, unmetered=1), id="half is a lower bound"),
         pytest.param({"prompt_tokens": 5, "completion_tokens": 0}, Usage(requests=1, input_tokens=5), id="nothing said"),
         pytest.param(
@@ -178,6 +181,18 @@ def test_half_characters_are_mended() -> None:
     body = rb'{"choices":[{"message":{"content":"a\ud83d b"},"finish_reason":"stop"}]}'
 
     assert lift(body, endpoint="https://x").text == "a\ufffd b"
+
+
+def test_no_part_of_a_reply_is_half_a_character() -> None:
+    """Names, ids and arguments are mended as the text is."""
+    function = rb'{"name":"f\ud83d","arguments":{"\ud83d":100000000000000000000}}'
+    entry = rb'{"id":"c\ud83d","function":' + function + rb"}"
+    body = rb'{"model":"m\ud83d","choices":[{"message":{"tool_calls":[' + entry + rb']},"finish_reason":"stop"}]}'
+
+    reply = lift(body, endpoint="https://x")
+
+    assert reply.model == "m\ufffd"
+    assert reply.calls == (ToolCall(id="c\ufffd", name="f\ufffd", arguments='{"\ufffd":100000000000000000000}'),)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def test_ends_in_half() -> None:
 
 
 def test_encoded() -> None:
-    """Values become JSON in UTF-8, with half characters mended however deep they lie."""
+    """Values become JSON in UTF-8, with half characters mended however deep they lie, and whole numbers as large as they are."""
     assert '{"a":["né",1]}'.encode() == encoded({"a": ["né", 1]})
     assert '{"a":["\ufffd",{"b":"🙂"}],"n":null}'.encode() == encoded({"a": ["\ud83d", {"b": "\ud83d\ude42"}], "n": None})
+    assert '{"\ufffd":[100000000000000000000,null,"né"]}'.encode() == encoded({"\ud83d": [10**20, float("inf"), "né"]})
