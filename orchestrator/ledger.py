@@ -63,8 +63,9 @@ async def open_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
 
 async def reopen_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
     """The ledger of a run that the journal knows, with its Facts folded and told again. Raises `UnknownRun`."""
-    past = await journal.read(run)
+    await journal.read(run)  # a claim of a run that nobody knows would begin it
     writer = await journal.claim(run, holder=run, ttl=_CLAIM_SECONDS)
+    past = await journal.read(run)  # from here on nobody else can add to it
     ledger = Ledger(run, writer, now=ports.now, state=folded(recorded.event for recorded in past))
     for recorded in past:
         ledger.telling.tell(recorded)

@@ -7,9 +7,9 @@ from functools import partial
 from pydantic import SecretStr
 
 from registry.calls import Call
-from registry.exchange import Exchange
+from registry.exchange import Exchange, revealed
 from registry.http import TIMEOUTS, HttpDoor, Timeouts, address
-from registry.messages import AssistantMessage, Piece, Reply, Request
+from registry.messages import Piece, Reply, Request
 from registry.models.model import Abilities
 from registry.wire.anthropic.assembler import Assembler
 from registry.wire.anthropic.faults import fault
@@ -52,7 +52,7 @@ class AnthropicModel:
         thinking: int | None = None,
     ) -> None:
         base = base_url.strip().rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
-        secret = api_key.get_secret_value().strip() if api_key else ""
+        secret = revealed(api_key)
         self._name, self._context_window = name, context_window
         self._abilities = ABILITIES if abilities is None else abilities
         self._endpoint = address(base)
@@ -87,13 +87,13 @@ class AnthropicModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
         legal(request.messages)
-        read = partial(lift, endpoint=self._endpoint, taken=_call_ids(request))
+        read = partial(lift, endpoint=self._endpoint, taken=request.call_ids)
         return await self._exchange.whole(self._lower(request), call, lift=read)
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
         legal(request.messages)
-        taken = _call_ids(request)
+        taken = request.call_ids
         pieces = self._exchange.pieces(
             self._lower(request, stream=True),
             call,
@@ -103,7 +103,3 @@ class AnthropicModel:
         async with aclosing(pieces):
             async for piece in pieces:
                 yield piece
-
-
-def _call_ids(request: Request) -> set[str]:
-    return {call.id for message in request.messages if isinstance(message, AssistantMessage) for call in message.calls}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
+from pydantic import SecretStr
 
 from registry.calls import Call
 from registry.errors import ModelError, Truncated, Unreachable
@@ -112,6 +113,11 @@ class Exchange:
     def _check(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if not 200 <= status < 300:
             raise self.fault(status, headers, body)
+
+
+def revealed(key: SecretStr | None) -> str:
+    """The key as it is sent, empty for none."""
+    return key.get_secret_value().strip() if key else ""
 
 
 def strike_out(secret: str, error: ModelError) -> None:

@@ -100,6 +100,11 @@ class Request:
     max_tokens: int | None = None
     temperature: float | None = None
 
+    @property
+    def call_ids(self) -> set[str]:
+        """The ids of all tool calls in the messages: a reply's calls need others."""
+        return {call.id for message in self.messages if isinstance(message, AssistantMessage) for call in message.calls}
+
 
 Finish = Literal["stop", "tool_calls", "length", "refused"]
 

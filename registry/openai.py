@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 from registry.calls import Call
 from registry.errors import Garbled, ModelError
-from registry.exchange import Exchange
+from registry.exchange import Exchange, revealed, strike_out
 from registry.http import TIMEOUTS, HttpDoor, Timeouts, address
-from registry.messages import AssistantMessage, Piece, Reply, Request
+from registry.messages import Piece, Reply, Request
 from registry.models.model import Abilities
 from registry.wire.assembler import Assembler
 from registry.wire.faults import fault
@@ -48,7 +48,7 @@ class OpenAIModel:
         self._name, self._model, self._rules = name, model, rules
         self._abilities = abilities if abilities is not None else _abilities(rules)
         self._context_window = context_window
-        base, secret = _base(base_url), _secret(api_key)
+        base, secret = _base(base_url), revealed(api_key)
         self._exchange = Exchange(
             door=door,
             url=f"{base}/chat/completions",
@@ -87,7 +87,7 @@ class OpenAIModel:
         legal(request.messages)
         wording = self._wording(request, stream=True)
         while True:
-            assembler = Assembler(self._exchange.endpoint, _call_ids(request))
+            assembler = Assembler(self._exchange.endpoint, request.call_ids)
             sent = self._exchange.pieces(wording.body, call, assembler=assembler, lift=partial(self._lifted, request))
             try:
                 async with aclosing(sent) as pieces:
@@ -102,16 +102,17 @@ class OpenAIModel:
         return Wording(request, endpoint=self._exchange.endpoint, model=self._model, rules=self._rules, stream=stream)
 
     def _lifted(self, request: Request, body: bytes) -> Reply:
-        return lift(body, endpoint=self._exchange.endpoint, taken=_call_ids(request))
+        return lift(body, endpoint=self._exchange.endpoint, taken=request.call_ids)
 
 
 async def served_models(door: HttpDoor, base_url: str, api_key: SecretStr | None) -> tuple[str, ...]:
     """The names of the models that an endpoint serves. Raises a `ModelError` within seconds when nobody answers."""
-    base, secret = _base(base_url), _secret(api_key)
+    base, secret = _base(base_url), revealed(api_key)
     answer = await door.get(f"{base}/models", _authorization(secret), timeouts=PROBE)
     if not 200 <= answer.status < 300:
-        body = answer.body.replace(secret.encode(), b"***") if secret else answer.body
-        raise fault(address(base), answer.status, answer.headers, body)
+        error = fault(address(base), answer.status, answer.headers, answer.body)
+        strike_out(secret, error)
+        raise error
     listed = decoded(answer.body, address(base))
     entries = listed.get("data") if isinstance(listed, dict) else listed
     if not isinstance(entries, list):
@@ -127,13 +128,5 @@ def _base(url: str) -> str:
     return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
-def _secret(key: SecretStr | None) -> str:
-    return key.get_secret_value().strip() if key else ""
-
-
 def _authorization(secret: str) -> dict[str, str]:
     return {"authorization": f"Bearer {secret}"} if secret else {}
-
-
-def _call_ids(request: Request) -> set[str]:
-    return {call.id for message in request.messages if isinstance(message, AssistantMessage) for call in message.calls}

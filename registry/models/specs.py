@@ -1,6 +1,5 @@
 """A model as settings describe it, before anything is connected."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import SecretStr
@@ -15,14 +14,13 @@ class ModelSpec:
 
     `name` is what hints call it, the provider's and model's by default. `base_url` and `api_key` are None for the provider's
     own. `abilities` and `context_window` (tokens) override what is known of the model. `max_concurrency` is how many requests
-    its endpoint takes at a time, None for the default of its kind. `roles` are those it plays.
+    its endpoint takes at a time, None for the default of its kind.
     """
 
     provider: str
     model: str = ""
     base_url: str | None = None
     api_key: SecretStr | None = None
-    roles: tuple[str, ...] = ()
     abilities: Abilities = field(default_factory=dict)
     context_window: int | None = None
     max_concurrency: int | None = None
@@ -31,8 +29,3 @@ class ModelSpec:
     def name(self) -> str:
         """How users name it, `provider:model`."""
         return str(ModelName(self.provider, self.model))
-
-
-def roles_of(specs: tuple[ModelSpec, ...]) -> Mapping[str, str]:
-    """Which model plays each role. Where two claim one, the first has it."""
-    return {role: spec.name for spec in reversed(specs) for role in spec.roles}

@@ -24,26 +24,13 @@ async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call, *, again_
     `again_if_empty` repeats a `pure` or `keyed` call that returned nothing so often.
     """
     name = shortened(canonical_name(wanted.name))
-    return await _observed(tools, name, wanted.arguments, wanted.id, call, again_if_empty=again_if_empty)
-
-
-async def call_with(
-    tools: ToolRegistry, name: str, args: Mapping[str, Json], call_id: str, call: Call, *, again_if_empty: int = 1
-) -> Observation:
-    """`call_tool` for arguments that are read already: those of a tool step, or what a hook made of a model's."""
-    return await _observed(tools, name, args, call_id, call, again_if_empty=again_if_empty)
-
-
-async def _observed(
-    tools: ToolRegistry, name: str, arguments: str | Mapping[str, Json], call_id: str, call: Call, *, again_if_empty: int
-) -> Observation:
     began = anyio.current_time()
     data, error, origins = None, None, TRUSTED
     try:
         tool = tools.get(name)
         if not tool.traits.trusted:
             origins = (f"tool:{name}",)
-        args = read_arguments(tool.spec, arguments) if isinstance(arguments, str) else arguments
+        args = read_arguments(tool.spec, wanted.arguments)
         if not isinstance(tool, FunctionTool):  # which checks for itself, by its signature
             check_arguments(tool.spec, args)
         text, data = await _answer(tool, args, call, again_if_empty)
@@ -52,7 +39,7 @@ async def _observed(
         error = type(reason).__name__
         text = str(reason) or error
     return Observation(
-        call_id=call_id, name=name, text=text, error=error, data=data, origins=origins, seconds=anyio.current_time() - began
+        call_id=wanted.id, name=name, text=text, error=error, data=data, origins=origins, seconds=anyio.current_time() - began
     )
 
 

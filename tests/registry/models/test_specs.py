@@ -2,7 +2,7 @@
 
 from pydantic import SecretStr
 
-from registry.models.specs import ModelSpec, roles_of
+from registry.models.specs import ModelSpec
 
 
 def test_a_spec_has_its_models_name():
@@ -13,10 +13,3 @@ def test_a_spec_has_its_models_name():
 def test_a_spec_does_not_show_its_key():
     """A key never gets into a log by way of a repr."""
     assert "sk-123" not in repr(ModelSpec(provider="openai", model="m", api_key=SecretStr("sk-123")))
-
-
-def test_the_first_claim_to_a_role_counts():
-    """Each role is played by the first model that names it."""
-    specs = (ModelSpec(provider="a", model="1", roles=("fast",)), ModelSpec(provider="b", model="2", roles=("fast", "planning")))
-
-    assert {"fast": "a:1", "planning": "b:2"} == roles_of(specs)

@@ -10,7 +10,7 @@ import pytest
 from registry.calls import NO_CALL, Call
 from registry.errors import Overloaded, ToolDenied, ToolFailed
 from registry.messages import Json, ToolCall, ToolSpec
-from registry.tools.calling import as_tool_error, call_tool, call_with
+from registry.tools.calling import as_tool_error, call_tool
 from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Effect, Observation, ToolTraits
@@ -67,7 +67,7 @@ async def test_text() -> None:
 
 async def test_trusted_data() -> None:
     """A trusted tool adds no origin; structured results are text and data."""
-    seen = await call_with(ToolRegistry([numbers]), "numbers", {}, "c2", NO_CALL)
+    seen = await call_tool(ToolRegistry([numbers]), ToolCall(id="c2", name="numbers", arguments="{}"), NO_CALL)
 
     assert seen == Observation(call_id="c2", name="numbers", text="[1,2]", data=[1, 2], seconds=seen.seconds)
 
@@ -286,7 +286,8 @@ async def test_many_calls_side_by_side() -> None:
     seen: dict[int, Observation] = {}
 
     async def one(number: int) -> None:
-        seen[number] = await call_with(tools, "half", {"number": number}, str(number), NO_CALL)
+        asked = ToolCall(id=str(number), name="half", arguments=f'{{"number": {number}}}')
+        seen[number] = await call_tool(tools, asked, NO_CALL)
 
     async with anyio.create_task_group() as group:
         for number in range(1_000):
@@ -325,7 +326,7 @@ async def test_many_threads_side_by_side() -> None:
     seen: dict[int, Json] = {}
 
     async def one(number: int) -> None:
-        seen[number] = (await call_with(tools, "square", {"number": number}, "c", NO_CALL)).data
+        seen[number] = (await call_tool(tools, wanted("square", f'{{"number": {number}}}'), NO_CALL)).data
 
     async with anyio.create_task_group() as group:
         for number in range(100):
