@@ -1,9 +1,9 @@
 """Whether anything that a model or an endpoint may send breaks us, or holds us up.
 
-    python benchmarks/fuzz.py [--texts 20000] [--streams 20000] [--seed 1]
+    python benchmarks/fuzz.py [--texts 20000] [--answers 20000] [--seed 1]
 
-Texts go through `extract_json`, streams through `OpenAIModel.stream_chat`. Each case has a die of its own, so a case that is
-named can be thrown again. Exit 1 when anything but a declared result or error came out, or one case took too long.
+Texts go through `extract_json`, answers through `stream_chat`, as many for each protocol. Each case has a die of its own, so
+a case that is named can be thrown again. Exit 1 when anything but a declared result or error came out, or one case took too long.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,7 +21,7 @@ from anyio.lowlevel import checkpoint
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.noise import MEDIA, noisy_stream, noisy_text, read_stream, read_text
+from tests.noise import ANTHROPIC, OPENAI, Protocol, noisy_answer, noisy_text, read_answer, read_text
 
 PATIENCE = 0.25
 """Seconds that one case may take."""
@@ -30,8 +31,8 @@ async def one_text(die: Random) -> str:
     return read_text(noisy_text(die), die)
 
 
-async def one_stream(die: Random) -> str:
-    return await read_stream(noisy_stream(die), die.choice(MEDIA))
+async def one_answer(protocol: Protocol, die: Random) -> str:
+    return await read_answer(*noisy_answer(die, protocol), protocol)
 
 
 async def fuzz(what: str, cases: int, seed: int, once: Callable[[Random], Awaitable[str]]) -> int:
@@ -54,14 +55,16 @@ async def fuzz(what: str, cases: int, seed: int, once: Callable[[Random], Awaita
     return counts["FAULT"] + len(slow)
 
 
-async def main(texts: int, streams: int, seed: int) -> int:
-    return await fuzz("texts", texts, seed, one_text) + await fuzz("streams", streams, seed, one_stream)
+async def main(texts: int, answers: int, seed: int) -> int:
+    wrong = await fuzz("texts", texts, seed, one_text)
+    wrong += await fuzz("OpenAI answers", answers, seed, partial(one_answer, OPENAI))
+    return wrong + await fuzz("Anthropic answers", answers, seed, partial(one_answer, ANTHROPIC))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--texts", type=int, default=20_000)
-    parser.add_argument("--streams", type=int, default=20_000)
+    parser.add_argument("--answers", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    sys.exit(1 if anyio.run(main, args.texts, args.streams, args.seed) else 0)
+    sys.exit(1 if anyio.run(main, args.texts, args.answers, args.seed) else 0)

@@ -4,6 +4,7 @@
 
 The server is a mock that answers at once and knows `[[k=0;l=0;c=1000]]` in a prompt: no calls, no latency, so many chunks.
 Each figure is the median of interleaved rounds. The bare client reads the same fields out of the same bytes and checks nothing.
+Exits with 1 when a chunk costs more than twice as much as there, or a chat more than four times.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from registry.openai import OpenAIModel
 
 WIDTHS = (1, 50, 500)
 CHUNKS = 1_000
+MOST_TIMES = {"chat": 4.0, "chunk": 2.0}
 HEADERS = {"content-type": "application/json", "authorization": "Bearer sk-none"}
 
 Once = Callable[[str], Awaitable[str]]
@@ -94,7 +96,7 @@ async def cpu(once: Once, prompt: str, *, calls: int, width: int) -> float:
     return (time.process_time() - began) / calls
 
 
-async def main(url: str, calls: int, rounds: int) -> None:
+async def main(url: str, calls: int, rounds: int) -> int:
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session, HttpDoor() as door:
         model = OpenAIModel("mock", model="mock", base_url=url, api_key=None, door=door, headers=HEADERS)
@@ -111,9 +113,12 @@ async def main(url: str, calls: int, rounds: int) -> None:
                 spent = await cpu(stream, long, calls=10, width=1)
                 taken.setdefault((f"chunk of {CHUNKS:,}", name), []).append(spent / CHUNKS * 1e6)
     medians = {key: statistics.median(spent[1:]) for key, spent in taken.items()}  # the first round opens connections
+    dear = 0
     for what in dict.fromkeys(what for what, _ in medians):
         mine, floor = medians[what, "ours"], medians[what, "bare"]
         print(f"{what:24} {mine:8.1f} us  bare {floor:8.1f} us  {mine / floor:5.2f} x")
+        dear += any(what.startswith(kind) and mine > most * floor for kind, most in MOST_TIMES.items())
+    return 1 if dear else 0
 
 
 if __name__ == "__main__":
@@ -122,4 +127,4 @@ if __name__ == "__main__":
     parser.add_argument("--calls", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
-    anyio.run(main, args.url.rstrip("/"), args.calls, args.rounds)
+    sys.exit(anyio.run(main, args.url.rstrip("/"), args.calls, args.rounds))

@@ -14,8 +14,9 @@ from registry.models.model import Abilities
 from registry.wire.anthropic.assembler import Assembler
 from registry.wire.anthropic.faults import fault
 from registry.wire.anthropic.lift import lift
-from registry.wire.anthropic.lower import lower
+from registry.wire.anthropic.lower import LONGEST_NAME, lower
 from registry.wire.legal import legal
+from registry.wire.naming import naming
 
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -32,8 +33,8 @@ class AnthropicModel:
     """A `Model` at `base_url`, known there as `model`. It never repeats a request: that is the caller's.
 
     `max_output` caps the replies for which a request names no cap, in tokens. With `thinking`, the model may think so many
-    tokens more (1024 at least), where the API allows it: not when a call is forced, nor amid calls. Its thoughts are the
-    reply's `reasoning` and are never sent back, for they would need a signature that messages have no place for.
+    tokens more (1024 at least), where the API allows it: not when a call is forced, nor amid calls that began without a thought.
+    Its thoughts are the reply's `reasoning`; they go back to this endpoint as they came, from the reply's `opaque`.
     """
 
     def __init__(
@@ -77,6 +78,10 @@ class AnthropicModel:
         return self._name
 
     @property
+    def endpoint(self) -> str:
+        return self._endpoint
+
+    @property
     def abilities(self) -> Abilities:
         return self._abilities
 
@@ -87,19 +92,20 @@ class AnthropicModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
         legal(request.messages)
+        names = naming(request, LONGEST_NAME)
         read = partial(lift, endpoint=self._endpoint, taken=request.call_ids)
-        return await self._exchange.whole(self._lower(request), call, lift=read)
+        return names.lifted(await self._exchange.whole(self._lower(names.lowered(request)), call, lift=read))
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
         legal(request.messages)
-        taken = request.call_ids
+        names, taken = naming(request, LONGEST_NAME), request.call_ids
         pieces = self._exchange.pieces(
-            self._lower(request, stream=True),
+            self._lower(names.lowered(request), stream=True),
             call,
             assembler=Assembler(self._endpoint, taken),
             lift=partial(lift, endpoint=self._endpoint, taken=taken),
         )
         async with aclosing(pieces):
             async for piece in pieces:
-                yield piece
+                yield names.lifted(piece)

@@ -38,11 +38,11 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def message_tokens(message: Message) -> int:
-    """The estimate of one message with everything that is sent of it: text, reasoning, calls and their arguments."""
+    """The estimate of one message with everything that may be sent of it: text, reasoning, calls and their arguments."""
     tokens = _FRAME + estimate_tokens(message.text)
     if isinstance(message, AssistantMessage):
-        tokens += estimate_tokens(message.reasoning)
-        tokens += sum(_FRAME + estimate_tokens(f"{call.id}{call.name}{call.arguments}") for call in message.calls)
+        tokens += estimate_tokens(message.opaque or message.reasoning)
+        tokens += sum(_FRAME + estimate_tokens(f"{call.id}{call.name}{call.arguments}{call.extra}") for call in message.calls)
     elif isinstance(message, ToolMessage):
         tokens += estimate_tokens(message.call_id)
     return tokens
@@ -239,7 +239,9 @@ def _shrunk(messages: tuple[Message, ...], room: int) -> tuple[Message, ...]:
 
 
 def _without_reasoning(message: Message) -> Message:
-    return replace(message, reasoning="") if isinstance(message, AssistantMessage) and message.reasoning else message
+    if not isinstance(message, AssistantMessage) or not (message.reasoning or message.opaque):
+        return message
+    return replace(message, reasoning="", opaque="")
 
 
 def _without_arguments(message: Message) -> Message:

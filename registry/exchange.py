@@ -1,6 +1,6 @@
 """One exchange with an endpoint that gives replies: what is the same whatever protocol it speaks."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
@@ -87,18 +87,19 @@ class Exchange:
                         yield TextPiece(reply.text)
                     yield reply
                     return
-                async with aclosing(self._assembled(answer.chunks, assembler)) as pieces:
-                    async for piece in pieces:
-                        yield piece
+                async with aclosing(self._assembled(answer.chunks, assembler)) as batches:
+                    async for batch in batches:
+                        for piece in batch:
+                            yield piece
         except ModelError as error:
             strike_out(self.secret, error)
             raise
 
-    async def _assembled(self, chunks: AsyncIterator[bytes], assembler: Assembling) -> AsyncGenerator[Piece, None]:
+    async def _assembled(self, chunks: AsyncIterator[bytes], assembler: Assembling) -> AsyncGenerator[Sequence[Piece], None]:
+        """What each read adds, and at the end what was held back with the whole reply."""
         try:
             async for chunk in chunks:
-                for piece in assembler.read(chunk):
-                    yield piece
+                yield assembler.read(chunk)
                 if assembler.done:
                     await _finished(chunks)
                     break
@@ -107,8 +108,7 @@ class Exchange:
                 broken = Truncated if assembler.begun else Unreachable
                 raise broken(self.endpoint, error.why, usage=assembler.usage) from error
         held, reply = assembler.reply()
-        for late in (*held, reply):
-            yield late
+        yield (*held, reply)
 
     def _check(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if not 200 <= status < 300:

@@ -8,32 +8,25 @@ costs.
 
 import math
 import re
-import ssl
-import sys
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from base64 import b64encode
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 from anyio.lowlevel import RunVar
 
 from registry.errors import ConfigurationError, Unreachable
 from registry.loops import at_loop_end
+from registry.transports import Arriving, Headers, OverHttpx, Transport, breakages, own_transport, why
 from registry.usage import UNMETERED
 
 if TYPE_CHECKING:
-    import httpx
-
-    Client = httpx.AsyncClient | httpx.AsyncBaseTransport
+    from registry.transports import Client
 
 T = TypeVar("T")
-
-Headers = Mapping[str, str]
-
-KEEP_ALIVE = 15.0
-"""Seconds for which an idle connection is kept."""
 
 # Answers come plain: providers compress streams in ways that decoders stumble over, and replies are short.
 _DEFAULTS = {"accept-encoding": "identity", "user-agent": "dagwright"}
@@ -84,7 +77,8 @@ class HttpDoor:
     """Sends requests and waits for answers.
 
     `client` replaces the transport: an `httpx.AsyncClient` with the caller's own proxies, certificates and headers, or a bare
-    transport. It serves one event loop and stays the caller's to close. Without it TLS certificates are always verified.
+    transport. It serves one event loop and stays the caller's to close. Its pool should have a place for every request slot: who
+    waits for one waits half the time that there is for an answer. Without a client TLS certificates are always verified.
 
         async with httpx.AsyncClient(proxy=proxy, verify=ssl_context, headers={"x-team": "a"}) as client:
             models = [connect("openai:gpt-4.1", door=HttpDoor(client))]
@@ -92,7 +86,7 @@ class HttpDoor:
 
     def __init__(self, client: "Client | None" = None) -> None:
         self._client = client
-        self._transports: RunVar[dict[bool, httpx.AsyncBaseTransport]] = RunVar("dagwright HTTP transports")
+        self._transports: RunVar[dict[bool, Transport]] = RunVar("dagwright HTTP transports")
 
     async def __aenter__(self) -> Self:
         return self
@@ -131,38 +125,27 @@ class HttpDoor:
     ) -> AsyncIterator[AnswerStream]:
         _refuse_illegal(headers)
         await at_loop_end(self, self.aclose)
-        send = self._send(method, url, {**_DEFAULTS, **headers}, body, timeouts=clocks.timeouts)
-        response = await clocks.head(send)
-        chunks = clocks.body(response)
+        transport = self._transport(secure=url[:6].lower() == "https:", place=clocks.place)
+        plain, credentials = _parted(url)
+        headers = {**_DEFAULTS, **credentials, **headers}
+        answer = await clocks.head(lambda: transport.send(method, plain, headers, body, connect=clocks.timeouts.connect))
+        chunks = clocks.body(answer)
         try:
-            yield AnswerStream(status=response.status_code, headers=response.headers, chunks=chunks)
+            yield AnswerStream(status=answer.status, headers=answer.headers, chunks=chunks)
         finally:
             try:
                 await chunks.aclose()
             finally:
-                with suppress(*_breakages()):
-                    await response.aclose()
+                with suppress(*breakages()):
+                    await answer.close()
 
-    def _send(
-        self, method: str, url: str, headers: Headers, body: bytes | None, *, timeouts: Timeouts
-    ) -> "Callable[[], Awaitable[httpx.Response]]":
-        import httpx
-
-        # Reads are timed here, so that the deadline counts too; only the transport can see when it is connected.
-        clocks = {"connect": timeouts.connect, "read": None, "write": None, "pool": None if self._client else timeouts.connect}
-        if isinstance(self._client, httpx.AsyncClient):
-            client = self._client
-            ours = client.build_request(method, url, headers=dict(headers), content=body, timeout=httpx.Timeout(**clocks))
-            return lambda: client.send(ours, stream=True, follow_redirects=False)
-        transport = self._client or self._transport(secure=url[:6].lower() == "https:")
-        request = httpx.Request(method, _parsed(url), headers=headers, content=body, extensions={"timeout": clocks})
-        return lambda: transport.handle_async_request(request)
-
-    def _transport(self, *, secure: bool) -> "httpx.AsyncBaseTransport":
-        """The transport of the running loop. Plain HTTP has its own, for loading certificates takes 20 ms."""
+    def _transport(self, *, secure: bool, place: float) -> Transport:
+        """The caller's, or that of the running loop."""
+        if self._client is not None:
+            return OverHttpx(self._client, place=place)
         transports = self._transports.get({})
         if secure not in transports:
-            transports[secure] = _trio_transport(secure) if _on_trio() else _asyncio_transport(secure)
+            transports[secure] = own_transport(secure=secure)
             self._transports.set(transports)
         return transports[secure]
 
@@ -177,17 +160,24 @@ class _Clocks:
         self._until = math.inf if deadline is None else deadline
         self.timeouts = timeouts
 
-    async def head(self, send: "Callable[[], Awaitable[httpx.Response]]") -> "httpx.Response":
+    @property
+    def place(self) -> float:
+        """Seconds until a place in a pool must be free, so that as many are left for the answer."""
+        return max(0.0, min(self.timeouts.first_byte, self._until - anyio.current_time()) / 2)
+
+    async def head(self, send: Callable[[], Awaitable[Arriving]]) -> Arriving:
         return await self._within(self.timeouts.first_byte, "no answer", send)
 
-    async def body(self, response: "httpx.Response") -> AsyncGenerator[bytes, None]:
-        coding = response.headers.get("content-encoding", "identity")
-        async with aclosing(self._pieces(response)) as pieces:
+    async def body(self, answer: Arriving) -> AsyncGenerator[bytes, None]:
+        coding = answer.headers.get("content-encoding", "identity")
+        coded: list[bytes] = []
+        while piece := await self._piece(answer):
             if coding == "identity":
-                async for piece in pieces:
-                    yield piece
-            else:  # nobody asked for it, so it is rare enough to be decoded in one go
-                yield self._decoded(coding, b"".join([piece async for piece in pieces]))
+                yield piece
+            else:
+                coded.append(piece)
+        if coded:  # nobody asked for it, so it is rare enough to be decoded in one go
+            yield self._decoded(coding, b"".join(coded))
 
     def _decoded(self, coding: str, raw: bytes) -> bytes:
         import httpx
@@ -199,17 +189,10 @@ class _Clocks:
         except httpx.DecodingError as error:
             raise Unreachable(self._endpoint, f"its answer is no {coding} data: {error}") from error
 
-    async def _pieces(self, response: "httpx.Response") -> AsyncGenerator[bytes, None]:
-        source = aiter(cast("AsyncIterable[bytes]", response.stream))
-        try:
-            while (
-                piece := await self._within(self.timeouts.idle, "silence in mid-answer", lambda: anext(source, None))
-            ) is not None:
-                if piece:
-                    yield piece
-        finally:
-            if isinstance(source, AsyncGenerator):
-                await source.aclose()
+    async def _piece(self, answer: Arriving) -> bytes:
+        if anyio.current_time() < self._until and (piece := answer.ready()) is not None:
+            return piece  # as most are in a fast stream: a scope would cost more than they do
+        return await self._within(self.timeouts.idle, "silence in mid-answer", answer.more)
 
     async def _within(self, seconds: float, what: str, step: Callable[[], Awaitable[T]]) -> T:
         began = anyio.current_time()
@@ -218,8 +201,8 @@ class _Clocks:
             with anyio.CancelScope(deadline=began + min(seconds, left)):
                 try:
                     return await step()
-                except _breakages() as error:
-                    raise Unreachable(self._endpoint, _why(error, self.timeouts)) from error
+                except breakages() as error:
+                    raise Unreachable(self._endpoint, why(error, self.timeouts.connect)) from error
         raise Unreachable(
             self._endpoint,
             f"{what} for {seconds:g} s" if seconds <= left else f"{what} when its deadline came after {left:.3g} s",
@@ -239,61 +222,16 @@ def _refuse_illegal(headers: Headers) -> None:
             raise ConfigurationError(f"the value of header {name!r} has a line break or a letter that HTTP does not allow")
 
 
-def _why(error: Exception, timeouts: Timeouts) -> str:
-    """What broke, in a few words. The adapter reports many faults as timeouts: what the library below it said is right."""
-    import httpx
-
-    cause = error.__cause__
-    genuine = cause if cause is not None and type(cause).__module__.startswith("aiohttp") else error
-    if isinstance(genuine, httpx.ConnectTimeout | httpx.PoolTimeout | TimeoutError):
-        return f"no connection within {timeouts.connect:g} s"
-    return f"{genuine} ({type(genuine).__name__})" if str(genuine) else type(genuine).__name__
-
-
-def _breakages() -> tuple[type[Exception], ...]:
-    """What transports raise when a connection fails. The adapter lets some errors of the library below it through."""
-    import httpx
-
-    aiohttp = sys.modules.get("aiohttp")
-    return (httpx.HTTPError, OSError) if aiohttp is None else (httpx.HTTPError, OSError, aiohttp.ClientError)
-
-
-def _on_trio() -> bool:
-    trio = sys.modules.get("trio")
-    return trio is not None and bool(trio.lowlevel.in_trio_run())
-
-
 @lru_cache(256)
-def _parsed(url: str) -> "httpx.URL":
+def _parted(url: str) -> tuple[str, Headers]:
+    """The URL as it is sent, and the header that its user and password mean: libraries differ in what they make of those."""
     import httpx
 
     try:
-        return httpx.URL(url)
+        parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise ConfigurationError(f"{address(url)!r} is no web address: {error}") from None
-
-
-@cache
-def _trusting(secure: bool) -> ssl.SSLContext:
-    import httpx
-
-    # A context without certificates trusts nobody, which is all that plain HTTP needs.
-    return httpx.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _trio_transport(secure: bool) -> "httpx.AsyncBaseTransport":
-    import httpx
-
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEP_ALIVE)
-    return httpx.AsyncHTTPTransport(verify=_trusting(secure), limits=limits)
-
-
-def _asyncio_transport(secure: bool) -> "httpx.AsyncBaseTransport":
-    import aiohttp
-    from httpx_aiohttp import AiohttpTransport
-
-    def session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=0, ssl=_trusting(secure), keepalive_timeout=KEEP_ALIVE)
-        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-
-    return AiohttpTransport(verify=_trusting(secure), client=session)
+    if not parsed.userinfo:
+        return str(parsed), {}
+    credentials = b64encode(f"{parsed.username}:{parsed.password}".encode()).decode()
+    return str(parsed.copy_with(username=None, password=None)), {"authorization": f"Basic {credentials}"}

@@ -19,11 +19,16 @@ Schema = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's wish to run a tool. `arguments` is the JSON text exactly as the model wrote it."""
+    """A model's wish to run a tool. `arguments` is the JSON text exactly as the model wrote it.
+
+    `extra` is the JSON text of an object: what the endpoint said of the call beyond the protocol, such as a signature, and wants
+    back unchanged. Empty for nothing. It is never made up, and nobody else reads it.
+    """
 
     id: str
     name: str
     arguments: str
+    extra: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +50,12 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
-    """`reasoning` is the model's private thinking, kept apart from what it says."""
+    """`reasoning` is the model's private thinking, kept apart from what it says. `opaque` is as in `Reply`."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
+    opaque: str = ""
     origins: Origins = TRUSTED
     role: Literal["assistant"] = "assistant"
 
@@ -113,12 +119,15 @@ Finish = Literal["stop", "tool_calls", "length", "refused"]
 class Reply:
     """One model's answer, complete. `finish` is "length" when the model was cut off by a token cap.
 
-    `model` is who answered, as the endpoint says. `waited` is the seconds that the request queued before it was sent.
+    `model` is who answered, as the endpoint says. `waited` is the seconds that the request queued before it was sent. `opaque` is
+    what only the endpoint understands and wants back unchanged with the message, such as signed thoughts: JSON text, marked with
+    whose it is, empty for nothing.
     """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
+    opaque: str = ""
     finish: Finish = "stop"
     usage: Usage = field(default=UNMETERED)
     model: str = ""

@@ -16,6 +16,7 @@ from registry.wire.assembler import Assembler
 from registry.wire.faults import fault
 from registry.wire.legal import legal
 from registry.wire.lift import decoded, lift
+from registry.wire.naming import naming
 from registry.wire.rules import COMPATIBLE, WireRules
 from registry.wire.wording import Wording
 
@@ -64,6 +65,10 @@ class OpenAIModel:
         return self._name
 
     @property
+    def endpoint(self) -> str:
+        return self._exchange.endpoint
+
+    @property
     def abilities(self) -> Abilities:
         return self._abilities
 
@@ -74,10 +79,12 @@ class OpenAIModel:
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
         legal(request.messages)
-        wording = self._wording(request)
+        names = naming(request, self._rules.longest_name)
+        wording = self._wording(names.lowered(request))
         while True:
             try:
-                return wording.taken(await self._exchange.whole(wording.body, call, lift=partial(self._lifted, request)))
+                reply = await self._exchange.whole(wording.body, call, lift=partial(self._lifted, request))
+                return names.lifted(wording.taken(reply))
             except ModelError as error:
                 if not wording.amended(error):
                     raise
@@ -85,14 +92,15 @@ class OpenAIModel:
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
         legal(request.messages)
-        wording = self._wording(request, stream=True)
+        names = naming(request, self._rules.longest_name)
+        wording = self._wording(names.lowered(request), stream=True)
         while True:
             assembler = Assembler(self._exchange.endpoint, request.call_ids)
             sent = self._exchange.pieces(wording.body, call, assembler=assembler, lift=partial(self._lifted, request))
             try:
                 async with aclosing(sent) as pieces:
                     async for piece in pieces:
-                        yield wording.taken(piece)
+                        yield names.lifted(wording.taken(piece))
                 return
             except ModelError as error:
                 if not wording.amended(error):

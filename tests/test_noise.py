@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tests.noise import MEDIA, noisy_stream, noisy_text, read_stream, read_text
+from tests.noise import ANTHROPIC, OPENAI, Protocol, noisy_answer, noisy_text, read_answer, read_text
 
 
 @pytest.mark.parametrize("slice_", range(4))
@@ -17,8 +17,8 @@ def test_noisy_texts(slice_: int) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("slice_", range(4))
-async def test_noisy_streams(slice_: int) -> None:
-    """Whatever the stream, its pieces add up to a reply that can be written down, or it ends with a `ModelError`."""
+@pytest.mark.parametrize("protocol", [pytest.param(OPENAI, id="openai"), pytest.param(ANTHROPIC, id="anthropic")])
+async def test_noisy_answers(slice_: int, protocol: Protocol) -> None:
+    """Whatever the answer, it is a reply that can be written down and sent back, or a `ModelError`."""
     for n in range(100):
-        die = Random(f"streams {slice_} {n}")
-        await read_stream(noisy_stream(die), die.choice(MEDIA))
+        await read_answer(*noisy_answer(Random(f"answers {slice_} {n}"), protocol), protocol)

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+import orjson
+
 from registry.errors import Garbled, Truncated
 from registry.messages import Json, ReasoningPiece, Reply
 from registry.usage import UNMETERED, Usage
@@ -24,6 +26,8 @@ from registry.wire.surrogates import ends_in_half, mended
 from registry.wire.thinking import Pieces, ThinkSplitter
 
 DONE = b"[DONE]"
+
+_TALK = {"role", "content"}
 
 
 class Assembler:
@@ -77,6 +81,10 @@ class Assembler:
         if data == DONE:
             self._done = True
             return []
+        said = _only_said(data) if self._model and event.event != "error" else None
+        if said is not None:
+            self._begun = self._begun or said != ""
+            return self._speak(said)
         try:
             value = decoded(data, self._endpoint)
         except Garbled:
@@ -123,10 +131,6 @@ class Assembler:
         return self._delta(delta) if isinstance(delta, dict) else []
 
     def _delta(self, delta: dict[str, Json]) -> Pieces:
-        if len(delta) == 1 and isinstance(said := delta.get("content"), str):  # nearly every chunk of a long stream
-            if said:
-                self._begun = True
-            return self._speak(said)
         pieces: Pieces = []
         if thought := reasoning(delta):
             self._thought.append(thought)
@@ -148,3 +152,21 @@ class Assembler:
                 said, self._half = said[:-1], said[-1]
             said = mended(said)
         return self._said.feed(said)
+
+
+def _only_said(data: bytes) -> str | None:
+    """The text of a chunk that does nothing but add some, as nearly every one of a long stream does; None for any other.
+
+    It is read without the care that is due to all that is not text.
+    """
+    try:
+        value = orjson.loads(data)
+        (choice,) = value["choices"]
+        delta = choice["delta"]
+        said = delta["content"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    if value.get("error") or value.get("usage") or choice.get("error") or choice.get("finish_reason") or choice.get("index"):
+        return None
+    alone = len(delta) == 1 or not any(more for name, more in delta.items() if name not in _TALK)
+    return said if alone and isinstance(said, str) else None

@@ -7,22 +7,24 @@ name where the call's arguments are already whole begins a new call.
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 
 from registry.messages import Json, ToolCall
-from registry.wire.lift import call_parts, unique, written
+from registry.wire.lift import call_extra, call_parts, extra_text, unique, written
 
 
 @dataclass(slots=True, kw_only=True)
 class _OpenCall:
-    """A call under construction. A `doubtful` one counts only if arguments come: its beginning may be a mere repeat."""
+    """A call under construction. One that `repeats` another counts only if arguments come: it may be that one, named again."""
 
     id: str
     index: int | None
     name: str
     arguments: list[str] = field(default_factory=list)
-    doubtful: bool = False
+    extra: dict[str, Json] = field(default_factory=dict)
+    repeats: "_OpenCall | None" = None
 
     def whole(self) -> bool:
         try:
@@ -32,12 +34,14 @@ class _OpenCall:
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fragment:
+class _Fragment(NamedTuple):
+    """Some more of a call. `number` is the index that the endpoint gave it."""
+
     id: str
-    index: int | None
+    number: int | None
     name: str
     arguments: str
+    extra: dict[str, Json]
 
 
 class CallAssembly:
@@ -58,28 +62,28 @@ class CallAssembly:
             index = entry.get("index")
             if not isinstance(index, int):
                 index = position if len(entries) > 1 else None
-            self._take(_Fragment(id=given, index=index, name=name, arguments=arguments))
+            self._take(_Fragment(given, index, name, arguments, call_extra(entry)))
 
     def calls(self, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
         """All calls, in the order in which they began, with ids that differ from each other and from `taken`."""
-        made = (
-            ToolCall(id=call.id, name=call.name, arguments=written("".join(call.arguments)))
-            for call in self._calls
-            if call.arguments or not call.doubtful
-        )
-        return unique(tuple(made), taken)
+        for call in reversed(self._calls):
+            if call.repeats and not call.arguments:
+                call.repeats.extra = _joined(call.repeats.extra, call.extra)
+        return unique(tuple(_whole(call) for call in self._calls if call.arguments or not call.repeats), taken)
 
     def _take(self, fragment: _Fragment) -> None:
         call = self._owner(fragment)
         if call is None or (fragment.name and _begins_anew(call, fragment)):
             # A bare repeat of the name, after whole arguments and without a new id, may or may not begin a call.
             doubtful = call is not None and not fragment.arguments and fragment.id in ("", call.id) and fragment.name == call.name
-            call = _OpenCall(id=fragment.id, index=fragment.index, name=fragment.name, doubtful=doubtful)
+            call = _OpenCall(id=fragment.id, index=fragment.number, name=fragment.name, repeats=call if doubtful else None)
             self._calls.append(call)
         call.id = call.id or fragment.id
         call.name = call.name or fragment.name
         if fragment.arguments:
             call.arguments.append(fragment.arguments)
+        if fragment.extra:
+            call.extra = _joined(call.extra, fragment.extra)
 
     def _owner(self, fragment: _Fragment) -> _OpenCall | None:
         """The call that the fragment continues, or takes over from; the latest where several fit."""
@@ -87,10 +91,20 @@ class CallAssembly:
         if fragment.id:
             same = [call for call in latest if call.id == fragment.id]
             if same:
-                return next((call for call in same if call.index == fragment.index), same[0])
-        if fragment.index is not None:
-            return next((call for call in latest if call.index == fragment.index), None)
+                return next((call for call in same if call.index == fragment.number), same[0])
+        if fragment.number is not None:
+            return next((call for call in latest if call.index == fragment.number), None)
         return next(iter(latest), None)
+
+
+def _whole(call: _OpenCall) -> ToolCall:
+    return ToolCall(id=call.id, name=call.name, arguments=written("".join(call.arguments)), extra=extra_text(call.extra))
+
+
+def _joined(extra: dict[str, Json], more: dict[str, Json]) -> dict[str, Json]:
+    """What only the endpoint understands of a call, when it tells some more of it."""
+    within = {**extra.get("function", {}), **more.get("function", {})}
+    return {**extra, **more, **({"function": within} if within else {})}
 
 
 def _begins_anew(call: _OpenCall, fragment: _Fragment) -> bool:
@@ -99,5 +113,5 @@ def _begins_anew(call: _OpenCall, fragment: _Fragment) -> bool:
         return False
     if fragment.id and call.id and fragment.id != call.id:
         return True
-    moved = fragment.index is not None and call.index is not None and fragment.index != call.index
+    moved = fragment.number is not None and call.index is not None and fragment.number != call.index
     return moved or fragment.name != call.name or call.whole()

@@ -118,11 +118,9 @@ def _too_long(said: _Complaint, status: int) -> bool:
 def _read(body: bytes) -> _Complaint:
     try:
         value = orjson.loads(body)
-    except ValueError:
+        return _understood(value[0] if isinstance(value, list) and value else value)
+    except (ValueError, RecursionError):  # no JSON, or nested so deep that it can't be told again
         return _Complaint(message=readable(body))
-    if isinstance(value, list) and value:
-        value = value[0]
-    return _understood(value)
 
 
 def _understood(value: Json) -> _Complaint:

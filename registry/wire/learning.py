@@ -23,12 +23,13 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
     "response_format": ("schema_format",),
     "stream_options": ("stream_usage",),
     "role": ("system_role",),
+    "tool_calls": ("call_extras",),
 }
 """By parameter, the fields of a row that are given up, one after the other."""
 
-_PARAMETER = re.compile(r"\A(?:body\.)?(?:messages\W*\d+\W*(?P<inner>role)\b|(?P<outer>\w+))")
+_PARAMETER = re.compile(r"\A(?:body\.)?(?:messages\W*\d+\W*(?P<inner>role|tool_calls)\b|(?P<outer>\w+))")
 _NAMED = re.compile(
-    r"\b(?P<name>max_completion_tokens|max_tokens|tool_choice|response_format|stream_options)\b"
+    r"\b(?P<name>max_completion_tokens|max_tokens|tool_choice|response_format|stream_options|tool_calls)\b"
     r"|[\"'`](?P<quoted>temperature)[\"'`]|\bsystem (?P<role>role)\b",
     re.IGNORECASE,
 )

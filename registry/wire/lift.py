@@ -4,7 +4,7 @@ What is lifted here field by field serves whole replies and streams alike.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 
 import orjson
@@ -44,6 +44,15 @@ _FINISH: Mapping[str, Finish] = {
 MOST = 2**53
 """A count of tokens beyond this is none."""
 
+_LONG_NUMBER = b"0" * 19
+_ALL_DIGITS_NOUGHT = bytes.maketrans(b"123456789", b"000000000")
+
+DEEPEST = 250
+"""Levels of nesting beyond which JSON is not read: no writer of JSON that we have would get it out again."""
+
+_OF_FUNCTIONS = {"name", "arguments"}
+_OF_CALLS = {"id", "type", "index", "function", *_OF_FUNCTIONS}
+
 _FAILED = {"abort", "error", "insufficient_system_resource", "malformed_function_call", "network_error"}
 
 
@@ -76,16 +85,38 @@ def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
 
 
 def decoded(data: bytes, endpoint: str) -> Json:
-    """The JSON value; Garbled when it is none. Half characters in escapes are let through, to be mended later."""
+    """The JSON value; Garbled when it is none, or too deep. Half characters in escapes are let through, to be mended later."""
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        pass
+        value = _decoded_leniently(data, endpoint)
+    if (b"_call" in data or b"tool_use" in data) and _LONG_NUMBER in data.translate(_ALL_DIGITS_NOUGHT):
+        # The fast reader rounds whole numbers beyond 64 bits, and what a tool is given must be exact.
+        value = _decoded_leniently(data, endpoint)
+    if len(data) > 2 * DEEPEST and data.count(b"[") + data.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        raise _garbled(data, endpoint)
+    return value
+
+
+def _decoded_leniently(data: bytes, endpoint: str) -> Json:
     try:
         return json.loads(data.decode(errors="replace"), strict=False)
-    except ValueError:
-        hint = "; does the base URL lack its path, such as /v1?" if looks_like_html(data) else ""
-        raise Garbled(endpoint, f"{readable(data) or 'an empty body'}{hint}") from None
+    except (ValueError, RecursionError):
+        raise _garbled(data, endpoint) from None
+
+
+def _garbled(data: bytes, endpoint: str) -> Garbled:
+    hint = "; does the base URL lack its path, such as /v1?" if looks_like_html(data) else ""
+    return Garbled(endpoint, f"{readable(data) or 'an empty body'}{hint}")
+
+
+def _depth(value: Json) -> int:
+    """How many containers stand one inside the other."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
+    return depth
 
 
 def refuse_error(value: Mapping[str, Json], endpoint: str) -> None:
@@ -158,7 +189,27 @@ def call_parts(entry: Mapping[str, Json]) -> tuple[str, str, str]:
 
 def _call(entry: Mapping[str, Json]) -> ToolCall | None:
     given, name, arguments = call_parts(entry)
-    return ToolCall(id=given, name=name, arguments=written(arguments)) if name or arguments else None
+    extra = extra_text(call_extra(entry))
+    return ToolCall(id=given, name=name, arguments=written(arguments), extra=extra) if name or arguments else None
+
+
+def call_extra(entry: Mapping[str, Json]) -> dict[str, Json]:
+    """What else one entry holds, for its endpoint alone to understand. What is null says nothing."""
+    function = entry.get("function")
+    inner: Mapping[str, Json] = function if isinstance(function, dict) else {}
+    if entry.keys() <= _OF_CALLS and inner.keys() <= _OF_FUNCTIONS:  # nearly always
+        return {}
+    extra, within = _beyond(_OF_CALLS, entry), _beyond(_OF_FUNCTIONS, inner)
+    return {**extra, "function": within} if within else extra
+
+
+def _beyond(known: Set[str], said: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in said.items() if name not in known and value is not None}
+
+
+def extra_text(extra: Mapping[str, Json]) -> str:
+    """The same as JSON text, "" for nothing."""
+    return encoded(extra).decode() if extra else ""
 
 
 def written(arguments: str) -> str:

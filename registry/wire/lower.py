@@ -4,6 +4,7 @@ Messages come last in the body, so with the same settings the bytes of one lap a
 message and each tool is encoded once and then reused, so a long transcript costs a copy per lap, not an encoding.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -113,12 +114,17 @@ def _said(message: Message, rules: WireRules) -> dict[str, Json]:
             if message.reasoning and rules.reasoning_field:
                 said[rules.reasoning_field] = message.reasoning
             if message.calls:
-                said["tool_calls"] = [_call(call) for call in message.calls]
+                said["tool_calls"] = [_call(call, rules) for call in message.calls]
             return said
 
 
-def _call(call: ToolCall) -> dict[str, Json]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": object_text(call.arguments)}}
+def _call(call: ToolCall, rules: WireRules) -> dict[str, Json]:
+    function = {"name": call.name, "arguments": object_text(call.arguments)}
+    said = {"id": call.id, "type": "function", "function": function}
+    if not (call.extra and rules.call_extras):
+        return said
+    extra = json.loads(call.extra)
+    return {**said, **extra, "function": {**function, **extra.get("function", {})}}
 
 
 def object_text(text: str) -> str:

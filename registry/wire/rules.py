@@ -10,12 +10,14 @@ class WireRules:
     `json_schema`: it is taken to enforce a schema given as `response_format`. `named_tool_choice`: it can be told to call one
     tool by name; otherwise that tool alone is offered and some call required. `stream_usage`: it reports usage in a stream
     when asked. `reasoning_field`: where it wants its own earlier reasoning back; None when it wants none. `alternating`: its
-    chat template refuses two turns of one side in a row, so such neighbours are sent as one.
+    chat template refuses two turns of one side in a row, so such neighbours are sent as one. `longest_name`: how many characters
+    it takes as a tool's name.
 
     The others are mostly learnt from refusals. `max_tokens_renamed`: the cap's parameter is already the second one tried.
     `most_tokens`: the largest cap it takes. `temperature`: it takes one. `tool_choice`: it takes one at all; otherwise what may
     be called is said by what is offered. `schema_format`: it takes a schema as `response_format`; otherwise any JSON object is
-    asked for. `system_role`: it knows that role; otherwise the user says what the system would.
+    asked for. `system_role`: it knows that role; otherwise the user says what the system would. `call_extras`: it takes back what
+    only it understands of a call.
     """
 
     name: str
@@ -31,6 +33,8 @@ class WireRules:
     system_role: bool = True
     reasoning_field: str | None = None
     alternating: bool = False
+    longest_name: int = 64
+    call_extras: bool = True
 
 
 OPENAI = WireRules(name="openai", max_tokens_parameter="max_completion_tokens")

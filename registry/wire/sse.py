@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_DATA = b"data: "
 
 
 class ServerSentEvent(NamedTuple):
@@ -37,15 +36,15 @@ class SseDecoder:
         self._rest = lines.pop()
         events, data = [], self._data
         for line in lines:
-            if line.startswith(_DATA):  # nearly every line of a long stream
-                data.append(line[len(_DATA) :])
-            elif line:
-                self._field(line)
-            else:
+            if not line:
                 if data:
                     events.append(ServerSentEvent(b"\n".join(data), self._event or "message"))
                     data.clear()
                 self._event = ""
+            elif line.startswith(b"data: "):  # nearly every line of a long stream
+                data.append(line[6:])
+            else:
+                self._field(line)
         return events
 
     def end(self) -> ServerSentEvent | None:

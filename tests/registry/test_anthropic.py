@@ -1,5 +1,7 @@
 """Models behind the Messages API. What they share with all others is in tests/contracts."""
 
+from dataclasses import replace
+
 import httpx
 import orjson
 import pytest
@@ -9,7 +11,17 @@ from registry.anthropic import AnthropicModel
 from registry.calls import NO_CALL
 from registry.errors import Refused
 from registry.http import HttpDoor
-from registry.messages import Json, Reply, Request, ResponseFormat, TextPiece, UserMessage
+from registry.messages import (
+    AssistantMessage,
+    Json,
+    Reply,
+    Request,
+    ResponseFormat,
+    TextPiece,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
 from registry.models.model import Model
 from registry.usage import Usage
 from tests.registry.servers import chunked, response, serving
@@ -115,6 +127,52 @@ EVENTS = [
     event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 1}),
     event("message_stop"),
 ]
+
+
+THINKING = {"type": "thinking", "thinking": "hm é", "signature": "c2ln+/="}
+USE = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {}}
+LOOK_UP = ToolSpec(name="look/up", description="", parameters={})
+CALLING = {**BODY, "content": [THINKING, USE], "stop_reason": "tool_use"}
+CALLING_EVENTS = [
+    EVENTS[0],
+    event("content_block_start", index=0, content_block={"type": "thinking", "thinking": "", "signature": ""}),
+    *(event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": part}) for part in ("hm", " é")),
+    *(event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": part}) for part in ("c2ln", "+/=")),
+    event("content_block_start", index=1, content_block=USE),
+    event("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 1}),
+    event("message_stop"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_thinking_goes_on_amid_calls(stream: bool) -> None:
+    """The thoughts of a reply with calls go back as they came, and the model may think on."""
+    heard: list[Json] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        heard.append(orjson.loads(request.content))
+        if stream:
+            return httpx.Response(200, content=b"".join(CALLING_EVENTS), headers={"content-type": "text/event-stream"})
+        return httpx.Response(200, json=CALLING)
+
+    model = AnthropicModel("x:m", model="m", api_key=None, door=HttpDoor(httpx.MockTransport(answer)), thinking=1024)
+    request = Request(messages=ASK.messages, tools=(LOOK_UP,))
+    for _ in range(2):
+        *_, reply = [piece async for piece in model.stream_chat(request, NO_CALL)]
+        assert isinstance(reply, Reply)
+        assert ["look/up"] == [call.name for call in reply.calls]
+        results = [ToolMessage(call_id=call.id, name=call.name, text="so") for call in reply.calls]
+        request = replace(
+            request,
+            messages=(*request.messages, AssistantMessage(text=reply.text, calls=reply.calls, opaque=reply.opaque), *results),
+        )
+    [piece async for piece in model.stream_chat(request, NO_CALL)]
+
+    _, _, body = heard
+    assert {"type": "enabled", "budget_tokens": 1024} == body["thinking"]
+    assert [[THINKING, USE], [THINKING, {**USE, "id": "toolu_1_2"}]] == [
+        turn["content"] for turn in body["messages"] if turn["role"] == "assistant"
+    ]
 
 
 @pytest.mark.real_clock

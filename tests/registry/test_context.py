@@ -53,7 +53,9 @@ def test_everything_that_is_sent_is_counted():
     bigger = [
         ([AssistantMessage(text="x" * 300)], ()),
         ([AssistantMessage(text="x", reasoning="r" * 300)], ()),
+        ([AssistantMessage(text="x", opaque="o" * 300)], ()),
         ([asking("1", text="x", arguments="a" * 300)], ()),
+        ([AssistantMessage(text="x", calls=(ToolCall(id="1", name="t", arguments="", extra="e" * 300),))], ()),
         (plain, (ToolSpec(name="t", description="d" * 300, parameters={}),)),
         (plain, (ToolSpec(name="t", description="", parameters={"properties": {"p" * 300: {}}}),)),
     ]
@@ -210,6 +212,7 @@ messages = st.one_of(
         AssistantMessage,
         text=texts,
         reasoning=texts,
+        opaque=texts,
         calls=st.lists(ids, max_size=3, unique=True).map(
             lambda asked: tuple(ToolCall(id=id, name="look", arguments='{"a": "' + "z" * 50 + '"}') for id in asked)
         ),

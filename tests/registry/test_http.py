@@ -2,7 +2,7 @@
 
 import gzip
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 
 import anyio
 import httpx
@@ -10,6 +10,7 @@ import pytest
 
 from registry.errors import ConfigurationError, Unreachable
 from registry.http import HttpDoor, Timeouts, address
+from registry.usage import Usage
 from tests.registry.servers import chunked, response, serving
 
 pytestmark = pytest.mark.anyio
@@ -267,6 +268,29 @@ async def test_faults_over_a_socket(pieces: list[bytes]) -> None:
 
 
 @pytest.mark.real_clock
+@pytest.mark.parametrize(
+    ("headers", "sent"),
+    [
+        pytest.param({}, b"authorization: basic dxnlcjpwqdpz", id="alone"),
+        pytest.param(KEY, b"authorization: bearer sk-secret", id="beside a key"),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+async def test_credentials_in_an_address(headers: dict[str, str], sent: bytes, own: bool) -> None:
+    """User and password of an address are sent as a header, if no key is, whatever carries the request."""
+    async with (
+        serving(lambda _: [response(b"ok")]) as server,
+        httpx.AsyncClient() as client,
+        HttpDoor(None if own else client) as door,
+    ):
+        await door.post(server.url.replace("//", "//user:p%40:s@") + "/v1", headers, b"{}")
+
+    (request,) = server.requests
+    assert request.startswith(b"POST /v1 HTTP/1.1")
+    assert [sent] == [line for line in request.lower().split(b"\r\n") if line.startswith(b"authorization")]
+
+
+@pytest.mark.real_clock
 async def test_nobody_listens() -> None:
     """A refused connection is Unreachable, and the error names the address."""
     async with serving(lambda _: []) as server:
@@ -282,6 +306,90 @@ async def test_clocks_over_a_socket() -> None:
     async with serving(lambda _: []) as server, HttpDoor() as door:
         with pytest.raises(Unreachable, match=r"no answer for 0\.05 s"):
             await door.post(server.url, KEY, b"{}", timeouts=Timeouts(first_byte=0.05))
+
+
+@pytest.mark.real_clock
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_what_has_come_does_not_outlast_the_deadline() -> None:
+    """A stream that never lets its reader wait ends at the deadline all the same."""
+    async with serving(lambda _: chunked(*[b"-" * 60_000] * 50)) as server, HttpDoor() as door:
+        deadline = anyio.current_time() + 0.2
+        async with door.stream(server.url, {}, b"", deadline=deadline) as answer:
+            assert await anext(answer.chunks)
+            await anyio.sleep_until(deadline)
+            with pytest.raises(Unreachable, match="when its deadline came"):
+                await anext(answer.chunks)
+
+
+@pytest.mark.real_clock
+async def test_a_pool_without_a_free_place() -> None:
+    """The wait for a place in the caller's pool ends when there would be too little time left for an answer; nothing was sent."""
+    client = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
+    async with serving(lambda _: chunked(b"a", b"b")) as server, client, HttpDoor(client).stream(server.url, {}, b""):
+        with pytest.raises(Unreachable, match="no connection of the client's pool came free") as caught:
+            await HttpDoor(client).post(server.url, {}, b"", timeouts=Timeouts(first_byte=0.1))
+
+    assert Usage() == caught.value.usage
+    assert 1 == len(server.requests)
+
+
+class Twice(httpx.Auth):
+    """Says who it is by sending every request again."""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        yield request
+        yield request
+
+
+@pytest.mark.real_clock
+async def test_a_client_may_send_a_body_again() -> None:
+    """A client of the caller's that has to answer a challenge sends the whole request each time."""
+    async with serving(lambda _: [response(b"ok")]) as server, httpx.AsyncClient(auth=Twice()) as client:
+        await HttpDoor(client).post(server.url, {}, b'{"a": 1}')
+
+    assert [b'{"a": 1}'] * 2 == [request.partition(b"\r\n\r\n")[2] for request in server.requests]
+
+
+class Hasty(httpx.AsyncHTTPTransport):
+    """A transport with one place. Its first request is cancelled in the moment of an event."""
+
+    def __init__(self, moment: str, scope: anyio.CancelScope) -> None:
+        super().__init__(limits=httpx.Limits(max_connections=1))
+        self.moment, self.scope = moment, scope
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        told = request.extensions["trace"]
+
+        async def tell(event: str, about: object) -> None:
+            if event == self.moment:
+                self.scope.cancel()
+            await told(event, about)
+
+        request.extensions["trace"] = tell
+        return await super().handle_async_request(request)
+
+
+@pytest.mark.real_clock
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("connection.connect_tcp.started", id="connecting"),
+        pytest.param("connection.connect_tcp.complete", id="just connected"),
+        pytest.param("http11.send_request_headers.started", id="sending the head"),
+        pytest.param("http11.send_request_body.started", id="sending the body"),
+        pytest.param("http11.receive_response_headers.started", id="sent"),
+    ],
+)
+async def test_a_cancelled_request_leaves_its_place(moment: str) -> None:
+    """In whatever moment a request is cancelled, the next one finds a place in the pool."""
+    scope = anyio.CancelScope()
+    async with serving(lambda _: [response(b"ok")]) as server, Hasty(moment, scope) as transport:
+        with scope:
+            await HttpDoor(transport).post(server.url, {}, b"{}")
+        answer = await HttpDoor(transport).post(server.url, {}, b"{}", timeouts=Timeouts(first_byte=1))
+
+    assert scope.cancelled_caught
+    assert b"ok" == answer.body
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -7,11 +7,54 @@ from registry.errors import Garbled, Truncated, Unreachable
 from registry.messages import Json, ReasoningPiece, Reply, TextPiece, ToolCall
 from registry.usage import UNMETERED, Usage
 from registry.wire.anthropic.faults import fault_inside
-from registry.wire.anthropic.lift import input_text, said
+from registry.wire.anthropic.lift import input_text, said, title
+from registry.wire.anthropic.thoughts import Thought, is_thought, kept
 from registry.wire.lift import decoded, finish_of, model_of, unique, usage_of, written
 from registry.wire.sse import ServerSentEvent, SseDecoder
-from registry.wire.surrogates import mended
+from registry.wire.surrogates import ends_in_half, mended
 from registry.wire.thinking import Pieces
+
+
+@dataclass(slots=True)
+class _Flow:
+    """Text that comes in parts. Half a character waits for its other half."""
+
+    parts: list[str] = field(default_factory=list)
+    half: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def feed(self, said: str, *, last: bool = False) -> str:
+        """What is certain by now of what came."""
+        if self.half or not said.isascii():
+            said, self.half = self.half + said, ""
+            if ends_in_half(said) and not last:
+                said, self.half = said[:-1], said[-1]
+            said = mended(said)
+        if said:
+            self.parts.append(said)
+        return said
+
+
+@dataclass(slots=True, kw_only=True)
+class _OpenThought:
+    """A thought under construction, and where it stands."""
+
+    begun: dict[str, Json]
+    text: int
+    calls: int
+    grown: dict[str, list[str]] = field(default_factory=dict)
+
+    def grow(self, delta: dict[str, Json]) -> None:
+        for name in ("thinking", "signature"):
+            if more := said(delta, name):
+                self.grown.setdefault(name, []).append(more)
+
+    def whole(self) -> Thought:
+        grown = {name: "".join(parts) for name, parts in self.grown.items()}
+        return Thought(block=self.begun | grown, text=self.text, calls=self.calls)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,8 +73,8 @@ class Assembler:
     def __init__(self, endpoint: str, taken: Collection[str] = ()) -> None:
         self._endpoint, self._taken = endpoint, taken
         self._decoder = SseDecoder()
-        self._text: list[str] = []
-        self._thought: list[str] = []
+        self._text, self._thought = _Flow(), _Flow()
+        self._thoughts: dict[Json, _OpenThought] = {}
         self._calls: dict[Json, _OpenCall] = {}
         self._usage: dict[str, Json] = {}
         self._counted = self._done = False
@@ -46,7 +89,7 @@ class Assembler:
     @property
     def begun(self) -> bool:
         """Whether the model has said, thought or asked for anything yet."""
-        return bool(self._text or self._thought or self._calls)
+        return bool(self._text.parts or self._thought.parts or self._calls)
 
     @property
     def complete(self) -> bool:
@@ -81,15 +124,16 @@ class Assembler:
         Raises Truncated when the stream ended before the reply did, Unreachable when it ended before that began.
         """
         last = self._decoder.end()
-        held = self.feed(last) if last else []
+        held = (self.feed(last) if last else []) + self._speak("", "", last=True)
         if not self._done:
             broken = Truncated if self.begun else Unreachable
             raise broken(self._endpoint, "the stream ended without message_stop", usage=self.usage)
         calls = unique(tuple(_made(call) for call in self._calls.values()), self._taken)
         return held, Reply(
-            text="".join(self._text),
+            text=self._text.text,
             calls=calls,
-            reasoning="".join(self._thought),
+            reasoning=self._thought.text,
+            opaque=kept((thought.whole() for thought in self._thoughts.values()), self._endpoint),
             finish=finish_of(self._finish, self._endpoint, calls=bool(calls), refused=False, usage=self.usage),
             usage=self.usage,
             model=self._model,
@@ -101,9 +145,9 @@ class Assembler:
                 self._model = model_of(message)
                 self._count(message.get("usage"))
             case {"type": "content_block_start", "content_block": dict(block)}:
-                return self._began(value.get("index"), block)
+                return self._began(_index(value), block)
             case {"type": "content_block_delta", "delta": dict(delta)}:
-                return self._grew(value.get("index"), delta)
+                return self._grew(_index(value), delta)
             case {"type": "message_delta", "delta": dict(delta)}:
                 self._finish = delta.get("stop_reason") or self._finish
                 self._counted = isinstance(value.get("usage"), dict)
@@ -123,20 +167,31 @@ class Assembler:
 
     def _began(self, index: Json, block: dict[str, Json]) -> Pieces:
         if block.get("type") == "tool_use":
-            self._calls[index] = _OpenCall(id=said(block, "id"), name=said(block, "name"), given=block.get("input"))
+            self._calls[index] = _OpenCall(id=title(block, "id"), name=title(block, "name"), given=block.get("input"))
+        elif is_thought(block):
+            self._thoughts[index] = _OpenThought(begun=block, text=len(self._text.text), calls=len(self._calls))
         return self._grew(index, block)
 
     def _grew(self, index: Json, delta: dict[str, Json]) -> Pieces:
         if index in self._calls:
             self._calls[index].arguments.append(said(delta, "partial_json"))
+        if index in self._thoughts:
+            self._thoughts[index].grow(delta)
+        return self._speak(said(delta, "text"), said(delta, "thinking"))
+
+    def _speak(self, said: str, thought: str, *, last: bool = False) -> Pieces:
         pieces: Pieces = []
-        if text := mended(said(delta, "text")):
-            self._text.append(text)
+        if (said or last) and (text := self._text.feed(said, last=last)):
             pieces.append(TextPiece(text))
-        if thought := mended(said(delta, "thinking")):
-            self._thought.append(thought)
-            pieces.append(ReasoningPiece(thought))
+        if (thought or last) and (reasoning := self._thought.feed(thought, last=last)):
+            pieces.append(ReasoningPiece(reasoning))
         return pieces
+
+
+def _index(value: dict[str, Json]) -> Json:
+    """Which block an event is about."""
+    index = value.get("index")
+    return index if isinstance(index, int | str) else None
 
 
 def _made(call: _OpenCall) -> ToolCall:

@@ -1,21 +1,19 @@
 """From the JSON of the Messages API to a neutral Reply.
 
-Thinking is kept as `reasoning`, without its signature. A whole reply holds the arguments of a call as a value, so their text
-is written anew here, while a stream gives it as the model wrote it.
+Thinking is kept twice: as `reasoning` for us, and as it came for the endpoint. A whole reply holds the arguments of a call as
+a value, so their text is written anew here, while a stream gives it as the model wrote it.
 """
 
 import json
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from registry.errors import Garbled
 from registry.messages import Json, Reply, ToolCall
 from registry.wire.anthropic.faults import fault_inside
+from registry.wire.anthropic.thoughts import Thought, is_thought, kept
 from registry.wire.faults import readable
 from registry.wire.lift import decoded, finish_of, model_of, unique, usage_of, written
 from registry.wire.surrogates import mended
-
-_LONG_NUMBER = re.compile(rb"\d{19}")
 
 
 def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
@@ -30,8 +28,6 @@ def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
         raise fault_inside(endpoint, value)
     if not isinstance(value.get("content"), list):
         raise Garbled(endpoint, f"no content in {readable(body)}")
-    if _LONG_NUMBER.search(body):  # the fast reader rounds integers that are longer than 64 bits
-        value = json.loads(body)
     blocks = [block for block in value["content"] if isinstance(block, dict)]
     calls = unique(tuple(_call(block) for block in blocks if block.get("type") == "tool_use"), taken)
     usage = usage_of(value.get("usage"))
@@ -39,10 +35,20 @@ def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
         text=mended("".join(said(block, "text") for block in blocks)),
         calls=calls,
         reasoning=mended("".join(said(block, "thinking") for block in blocks)),
+        opaque=kept(_thoughts(blocks), endpoint),
         finish=finish_of(value.get("stop_reason"), endpoint, calls=bool(calls), refused=False, usage=usage),
         usage=usage,
         model=model_of(value),
     )
+
+
+def _thoughts(blocks: list[dict[str, Json]]) -> Iterator[Thought]:
+    text = calls = 0
+    for block in blocks:
+        if is_thought(block):
+            yield Thought(block=block, text=text, calls=calls)
+        text += len(mended(said(block, "text")))
+        calls += block.get("type") == "tool_use"
 
 
 def said(block: dict[str, Json], field: str) -> str:
@@ -51,10 +57,15 @@ def said(block: dict[str, Json], field: str) -> str:
     return text if isinstance(text, str) else ""
 
 
+def title(block: dict[str, Json], field: str) -> str:
+    """An id or a name: text that is whole at once."""
+    return mended(said(block, field).strip())
+
+
 def input_text(value: Json) -> str:
     """The arguments of a call as JSON text, "" for none."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else ""
 
 
 def _call(block: dict[str, Json]) -> ToolCall:
-    return ToolCall(id=said(block, "id"), name=said(block, "name"), arguments=written(input_text(block.get("input"))))
+    return ToolCall(id=title(block, "id"), name=title(block, "name"), arguments=written(input_text(block.get("input"))))

@@ -177,3 +177,50 @@ def test_truncation_keeps_the_usage() -> None:
     with pytest.raises(Truncated) as caught:
         assembled(chunk({"content": "a"}, usage=USAGE))
     assert COUNTED == caught.value.usage
+
+
+CALL = {"index": 0, "id": "x", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("odd", "right"),
+    [
+        pytest.param(chunk({"content": "b"}, "length"), Reply(text="ab", finish="length", model="m"), id="the end"),
+        pytest.param(chunk({"content": "b"}, usage=USAGE), Reply(text="ab", usage=COUNTED, model="m"), id="usage"),
+        pytest.param(chunk({"content": "b", "reasoning": "r"}), Reply(text="ab", reasoning="r", model="m"), id="thought"),
+        pytest.param(
+            chunk({"role": "assistant", "content": "b", "refusal": None}), Reply(text="ab", model="m"), id="nothing more"
+        ),
+        pytest.param(chunk({"content": "", "refusal": "b"}), Reply(text="ab", finish="refused", model="m"), id="refusal"),
+        pytest.param(chunk({"content": ["b"]}), Reply(text="ab", model="m"), id="parts"),
+        pytest.param(chunk({"content": None}), Reply(text="a", model="m"), id="null"),
+        pytest.param(
+            chunk({"content": "b"}).replace(b'"index": 0', b'"index": 1'), Reply(text="a", model="m"), id="another choice"
+        ),
+        pytest.param(b'data: {"choices": []}\n\n', Reply(text="a", model="m"), id="no choice"),
+        pytest.param(
+            chunk({"content": "b", "tool_calls": [CALL]}),
+            Reply(text="ab", calls=(ToolCall(id="x", name="f", arguments="{}"),), finish="tool_calls", model="m"),
+            id="a call",
+        ),
+    ],
+)
+def test_what_comes_with_text_is_not_lost(odd: bytes, right: Reply) -> None:
+    """Whatever else a chunk says beside its text counts, in the middle of a stream of nothing but text too."""
+    pieces, reply = assembled(chunk({"content": "a"}) + odd + DONE)
+
+    assert right == reply
+    assert right.text == "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(chunk({"content": "b"}, error={"message": "overloaded", "code": 503}), id="beside the choices"),
+        pytest.param(b"event: error\n" + chunk({"content": "b"}, message="overloaded", code=503), id="by the event's name"),
+    ],
+)
+def test_an_error_beside_text_is_one(odd: bytes) -> None:
+    """An error in the middle of a stream is raised, whatever text it comes with."""
+    with pytest.raises(ModelError, match="overloaded"):
+        assembled(chunk({"content": "a"}) + odd + DONE)

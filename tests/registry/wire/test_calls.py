@@ -120,3 +120,42 @@ def test_calls(chunks: list[list[dict[str, Json]]], calls: list[tuple[str, str, 
         assembly.add(chunk)
 
     assert calls == [(call.id, call.name, call.arguments) for call in assembly.calls(taken=("old",))]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "extras"),
+    [
+        pytest.param([[part("f", ONE, index=0, id="x")]], [""], id="nothing"),
+        pytest.param([[part("f", ONE, index=0, extra={"sig": "AbC="})]], ['{"extra":{"sig":"AbC="}}'], id="with the call"),
+        pytest.param(
+            [[part("f", "", index=0, a=1)], [part(None, ONE, index=0)], [part(None, None, index=0, b="é", a=2)]],
+            ['{"a":2,"b":"é"}'],
+            id="bit by bit, the last word counts",
+        ),
+        pytest.param(
+            [
+                [{"index": 0, "function": {"name": "f", "arguments": ONE, "a": 1}, "c": 3}],
+                [{"index": 0, "function": {"b": 2}, "c": None}],
+            ],
+            ['{"c":3,"function":{"a":1,"b":2}}'],
+            id="within the function, and null says nothing",
+        ),
+        pytest.param(
+            [[part("f", "", index=0, a=1), part("g", "", index=1, a=2)], [part(None, ONE, index=0), part(None, TWO, index=1)]],
+            ['{"a":1}', '{"a":2}'],
+            id="each its own",
+        ),
+        pytest.param(
+            [[part("f", ONE, index=0, id="x", a=1)], [part("f", "", index=0, id="x", b=2)], [part("f", "", index=0, c=3)]],
+            ['{"a":1,"b":2,"c":3}'],
+            id="with repeats of the name",
+        ),
+    ],
+)
+def test_what_only_the_endpoint_understands(chunks: list[list[Json]], extras: list[str]) -> None:
+    """What fragments hold beyond the protocol belongs to their call, and is kept as it came."""
+    assembly = CallAssembly()
+    for chunk in chunks:
+        assembly.add(chunk)
+
+    assert extras == [call.extra for call in assembly.calls()]

@@ -148,3 +148,10 @@ def test_errors_inside_a_success(value: Json, kind: type[ModelError]) -> None:
 def test_every_complaint_can_be_written_down(message: Json, words: str) -> None:
     """What can't be said in UTF-8 is mended, and what is no text is shown as JSON."""
     assert str(fault_inside("https://x", {"message": message})).endswith(words)
+
+
+def test_a_complaint_that_is_nested_without_end_is_told_as_it_came() -> None:
+    """What no reader can follow is no bug of ours."""
+    body = b'{"error":' * 900 + b"1" + b"}" * 900
+
+    assert str(fault("https://x", 400, {}, body)).startswith('https://x refused the request: {"error":{"error":')

@@ -46,6 +46,8 @@ def changed(before: WireRules, after: WireRules | None) -> dict[str, Any]:
         pytest.param(refused(parameter="messages[0].role"), {"system_role": False}, id="role"),
         pytest.param(refused(parameter="body.messages.0.role"), {"system_role": False}, id="role, as a path"),
         pytest.param(refused("System role not supported"), {"system_role": False}, id="role, said in words"),
+        pytest.param(refused(parameter="messages[1].tool_calls[0].extra_content"), {"call_extras": False}, id="extras of calls"),
+        pytest.param(refused("Unknown name at 'messages[1].tool_calls[0]'"), {"call_extras": False}, id="extras, said in words"),
         pytest.param(refused(parameter="messages"), {}, id="messages as such"),
         pytest.param(refused(parameter="tools"), {}, id="what can't be done without"),
         pytest.param(refused("max_tokens", parameter="model"), {}, id="the field counts more than the message"),

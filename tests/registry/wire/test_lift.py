@@ -1,5 +1,7 @@
 """Whole answers become replies, in whatever dialect of the protocol they come."""
 
+import json
+
 import orjson
 import pytest
 
@@ -80,6 +82,55 @@ def test_text_and_reasoning(message: Json, text: str, reasoning: str) -> None:
 def test_calls(message: Json, calls: list[ToolCall]) -> None:
     """Every call comes out with an id that no other call has."""
     assert calls == list(lifted(message, taken=("old",)).calls)
+
+
+@pytest.mark.parametrize(
+    ("entry", "extra"),
+    [
+        pytest.param(wire_call("f", index=0), "", id="nothing"),
+        pytest.param(
+            wire_call("f", extra_content={"google": {"thought_signature": "AbC="}}),
+            '{"extra_content":{"google":{"thought_signature":"AbC="}}}',
+            id="beside the function",
+        ),
+        pytest.param(
+            {"function": {"name": "f", "arguments": "{}", "é": [1, 0.5, None]}}, '{"function":{"é":[1,0.5,null]}}', id="within it"
+        ),
+        pytest.param(wire_call("f", extra=None), "", id="null says nothing"),
+        pytest.param({"name": "f", "arguments": {}, "extra": False}, '{"extra":false}', id="flat"),
+        pytest.param(wire_call("f", n=10**30), '{"n":1000000000000000000000000000000}', id="a long number"),
+    ],
+)
+def test_what_only_the_endpoint_understands_of_a_call(entry: Json, extra: str) -> None:
+    """What an entry holds beyond the protocol is kept as it came."""
+    body = {"choices": [{"message": {"tool_calls": [entry]}, "finish_reason": "tool_calls"}]}
+
+    assert [extra] == [call.extra for call in lift(json.dumps(body).encode(), endpoint="https://x").calls]
+
+
+def test_long_numbers_stay_exact() -> None:
+    """Arguments that come as JSON reach the tool as the model wrote them, with integers of any length."""
+    body = (
+        b'{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"n":123456789012345678901234567890}}}]}}]}'
+    )
+
+    assert '{"n":123456789012345678901234567890}' == lift(body, endpoint="https://x").calls[0].arguments
+
+
+@pytest.mark.parametrize("levels", [300, 900, 9_000])
+def test_what_is_too_deep_is_not_read(levels: int) -> None:
+    """JSON that could not be written down again is garbled, wherever it is that deep."""
+    deep = b"[" * levels + b"]" * levels
+    for body in (deep, b'{"choices":[{"message":{"content":"a","tool_calls":[{"function":{"arguments":%s}}]}}]}' % deep):
+        with pytest.raises(Garbled, match="unreadable"):
+            lift(body, endpoint="https://x")
+
+
+def test_what_is_merely_long_is_read() -> None:
+    """Many brackets are not many levels."""
+    said = "[{" * 9_000
+
+    assert said == lifted({"content": said}, more=[[{}]] * 9_000).text
 
 
 CALLS = {"content": None, "tool_calls": [wire_call("f", id="c")]}

@@ -1,5 +1,7 @@
 """The bytes of a request."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
@@ -73,6 +75,37 @@ def test_a_plain_request_is_short() -> None:
 def test_messages(message: Message, wire: Json) -> None:
     """Each kind of message has one wire form."""
     assert [wire] == said(message)
+
+
+@pytest.mark.parametrize(
+    ("extra", "more", "within"),
+    [
+        pytest.param("", {}, {}, id="nothing"),
+        pytest.param('{"extra_content":{"google":{"s":"AbC="}}}', {"extra_content": {"google": {"s": "AbC="}}}, {}, id="beside"),
+        pytest.param('{"a":null,"function":{"b":[0.5]}}', {"a": None}, {"b": [0.5]}, id="within"),
+    ],
+)
+def test_what_only_the_endpoint_understands_goes_back(extra: str, more: Json, within: Json) -> None:
+    """What came with a call beyond the protocol is sent with it, where it came; not to endpoints that refuse it."""
+    message = AssistantMessage(text="", calls=(replace(call("{}"), extra=extra),))
+    plain: Json = wire_call("{}")
+
+    (sent,) = said(message)
+    assert [{**plain, **more, "function": {**plain["function"], **within}}] == sent["tool_calls"]
+    (without,) = said(message, rules=WireRules(name="strict", call_extras=False))
+    assert [plain] == without["tool_calls"]
+
+
+def test_long_numbers_go_back_exactly() -> None:
+    """A number of any length that came with a call is sent as it came."""
+    message = AssistantMessage(text="", calls=(replace(call("{}"), extra='{"n":123456789012345678901234567890}'),))
+
+    assert b'"n":123456789012345678901234567890' in lower(Request(messages=(message,)), model="m", rules=COMPATIBLE)
+
+
+def test_what_another_protocol_wants_back_is_not_sent() -> None:
+    """Signed thoughts of another kind of endpoint mean nothing here."""
+    assert [{"role": "assistant", "content": "a"}] == said(AssistantMessage(text="a", opaque='{"of":"https://y"}'))
 
 
 def test_empty_turns_are_left_out() -> None:

@@ -1,5 +1,6 @@
 """Whatever the row, the bytes of a request say what the transcript said, the same bytes each time, and more only at the end."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -13,6 +14,7 @@ from registry.messages import (
     AssistantMessage,
     Json,
     Message,
+    Reply,
     Request,
     SystemMessage,
     ToolCall,
@@ -23,6 +25,7 @@ from registry.messages import (
 from registry.wire.learning import adjusted
 from registry.wire.legal import legal
 from registry.wire.lower import lower
+from registry.wire.naming import Naming, naming
 from registry.wire.rules import COMPATIBLE, LLAMA_CPP, OPENAI, WireRules
 from registry.wire.surrogates import mended
 
@@ -40,6 +43,7 @@ REFUSALS = tuple(
         ("response_format", "unsupported"),
         ("stream_options", "unsupported"),
         ("messages[0].role", "unsupported"),
+        ("messages[1].tool_calls[0].extra_content", "unknown"),
     )
 )
 
@@ -64,7 +68,10 @@ arguments = st.one_of(
         ["", "{}", '{"a": 1}', '{"a": ', "[1]", "null", '{"a": "\\ud83d"}', '{"a": 1, "a": 2}', '{"é": 12345678901234567890}']
     ),
 )
-names = st.sampled_from(["add", "sub"])
+names = st.sampled_from(
+    ["add", "sub", "files/read", "files.read", "files_read", "Scan Dockerfile", "é", "x" * 70, "functions.f", ""]
+)
+extras = st.sampled_from(["", "", '{"extra_content":{"google":{"thought_signature":"AbC="}}}', '{"a":[1],"function":{"b":{}}}'])
 
 
 @st.composite
@@ -73,7 +80,7 @@ def laps(draw: st.DrawFn) -> tuple[Message, ...]:
     if draw(st.booleans()):
         return (UserMessage(text=draw(texts), pinned=draw(st.booleans())),)
     ids = draw(st.lists(st.text("abé ", max_size=3), unique=True, max_size=3))
-    calls = tuple(ToolCall(id=id, name=draw(names), arguments=draw(arguments)) for id in ids)
+    calls = tuple(ToolCall(id=id, name=draw(names), arguments=draw(arguments), extra=draw(extras)) for id in ids)
     results = draw(st.permutations([ToolMessage(call_id=call.id, name=call.name, text=draw(texts)) for call in calls]))
     return (AssistantMessage(text=draw(texts), calls=calls, reasoning=draw(texts)), *results)
 
@@ -82,18 +89,27 @@ heads = st.one_of(st.builds(SystemMessage, text=texts), st.builds(UserMessage, t
 transcripts = st.builds(lambda head, rest: (head, *sum(rest, ())), heads, st.lists(laps(), max_size=6))
 ADD = ToolSpec(name="add", description="Adds.", parameters={"type": "object"})
 SUB = ToolSpec(name="sub", description="Subtracts.", parameters={"type": "object"})
+ODD = tuple(ToolSpec(name=name, description="", parameters={}) for name in ("files/read", "files_read", "files.read", "é"))
 requests = st.builds(
     Request,
     messages=transcripts,
-    tools=st.sampled_from([(), (ADD, SUB)]),
-    tool_choice=st.sampled_from(["auto", "none", "required", "sub"]),
+    tools=st.sampled_from([(), (ADD, SUB), ODD]),
+    tool_choice=st.sampled_from(["auto", "none", "required", "sub", "files.read"]),
     max_tokens=st.sampled_from([None, CAP]),
     temperature=st.sampled_from([None, 0.0, 0.5]),
 )
 
 
-def read_back(body: bytes, rules: WireRules) -> list[Message]:
-    """The messages in a request, as an endpoint understands them."""
+def named(request: Request, rules: WireRules) -> Naming:
+    return naming(request, rules.longest_name)
+
+
+def sent(request: Request, rules: WireRules, *, stream: bool = False) -> bytes:
+    return lower(named(request, rules).lowered(request), model="m", rules=rules, stream=stream)
+
+
+def read_back(body: bytes, rules: WireRules, names: Naming) -> list[Message]:
+    """The messages in a request, as an endpoint understands them, whose calls of the same names would come back so."""
     messages: list[Message] = []
     called: dict[str, str] = {}
     for said in orjson.loads(body)["messages"]:
@@ -103,7 +119,7 @@ def read_back(body: bytes, rules: WireRules) -> list[Message]:
             case "user":
                 messages.append(UserMessage(text=said["content"]))
             case "assistant":
-                calls = tuple(read_call(entry) for entry in said.get("tool_calls", ()))
+                calls = names.lifted(Reply(calls=tuple(read_call(entry) for entry in said.get("tool_calls", ())))).calls
                 called |= {call.id: call.name for call in calls}
                 thought = said.get(rules.reasoning_field, "")
                 messages.append(AssistantMessage(text=said["content"] or "", calls=calls, reasoning=thought))
@@ -117,7 +133,13 @@ def read_call(entry: Json) -> ToolCall:
     text = entry["function"]["arguments"]
     written = orjson.loads(text)
     assert isinstance(written, dict)
-    return ToolCall(id=entry["id"], name=entry["function"]["name"], arguments=written.get("unreadable", text))
+    name = entry["function"]["name"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
+    extra = {key: value for key, value in entry.items() if key not in ("id", "type", "function")}
+    if within := {key: value for key, value in entry["function"].items() if key not in ("name", "arguments")}:
+        extra["function"] = within
+    told = orjson.dumps(extra).decode() if extra else ""
+    return ToolCall(id=entry["id"], name=name, arguments=written.get("unreadable", text), extra=told)
 
 
 def meant(messages: tuple[Message, ...], rules: WireRules) -> list[Message]:
@@ -133,7 +155,10 @@ def meant(messages: tuple[Message, ...], rules: WireRules) -> list[Message]:
                 kept.append(replace(message, text=mended(text)))
             case AssistantMessage(text=text, calls=calls) if text or calls:
                 thought = mended(message.reasoning) if rules.reasoning_field else ""
-                whole = tuple(replace(call, arguments=mended(call.arguments)) for call in calls)
+                whole = tuple(
+                    replace(call, arguments=mended(call.arguments), extra=call.extra if rules.call_extras else "")
+                    for call in calls
+                )
                 kept.append(AssistantMessage(text=mended(text), calls=whole, reasoning=thought))
     return kept
 
@@ -161,7 +186,8 @@ def test_the_bytes_say_what_the_transcript_said(request: Request) -> None:
     """Roles, texts, calls and results come back as they were; a row decides only which neighbours are one turn."""
     legal(request.messages)
     for rules in ROWS:
-        read, wanted = read_back(lower(request, model="m", rules=rules), rules), meant(request.messages, rules)
+        read = read_back(sent(request, rules), rules, named(request, rules))
+        wanted = meant(request.messages, rules)
 
         assert joined(wanted) == joined(read)
         assert read == (joined(wanted) if rules.alternating else wanted) or not rules.system_role
@@ -172,10 +198,10 @@ def test_the_bytes_say_what_the_transcript_said(request: Request) -> None:
 def test_the_same_request_is_the_same_bytes(request: Request, stream: bool) -> None:
     """Encoding anew gives what was remembered."""
     for rules in ROWS:
-        once = lower(request, model="m", rules=rules, stream=stream)
+        once = sent(request, rules, stream=stream)
 
-        assert once == lower(request, model="m", rules=rules, stream=stream)
-        assert once == lower(request, model="m", rules=replace(rules), stream=stream)  # a row that nothing is remembered for
+        assert once == sent(request, rules, stream=stream)
+        assert once == sent(request, replace(rules), stream=stream)  # a row that nothing is remembered for
 
 
 @settings(max_examples=150)
@@ -184,9 +210,9 @@ def test_what_was_sent_stays_the_beginning(request: Request, more: list[tuple[Me
     """Messages that are added change no byte before them, but for a last turn that they are joined to."""
     longer = replace(request, messages=(*request.messages, *sum(more, ())))
     for rules in ROWS:
-        earlier, later = (lower(each, model="m", rules=rules) for each in (request, longer))
+        earlier, later = (sent(each, rules) for each in (request, longer))
 
-        sent = earlier.removesuffix(b"]}")
+        beginning = earlier.removesuffix(b"]}")
         if rules.alternating or not rules.system_role:
-            sent = sent.removesuffix(orjson.dumps(orjson.loads(earlier)["messages"][-1]))
-        assert later.startswith(sent)
+            beginning = beginning.removesuffix(orjson.dumps(orjson.loads(earlier)["messages"][-1]))
+        assert later.startswith(beginning)

@@ -1,17 +1,19 @@
 """Streams of the Messages API become pieces and one reply."""
 
-import orjson
+import json
+
 import pytest
 
 from registry.errors import Garbled, Overloaded, Truncated, Unreachable
 from registry.messages import Json, ReasoningPiece, Reply, TextPiece, ToolCall
 from registry.usage import UNMETERED, Usage
 from registry.wire.anthropic.assembler import Assembler
+from registry.wire.anthropic.thoughts import Thought, kept, placed
 from registry.wire.thinking import Pieces
 
 
 def event(kind: str, **fields: Json) -> bytes:
-    return f"event: {kind}\n".encode() + b"data: " + orjson.dumps({"type": kind, **fields}) + b"\n\n"
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
 
 
 def block(index: int, begun: Json, *deltas: Json) -> bytes:
@@ -25,6 +27,10 @@ def said(text: str) -> Json:
 
 def part(text: str) -> Json:
     return {"type": "input_json_delta", "partial_json": text}
+
+
+def signature(text: str) -> Json:
+    return {"type": "signature_delta", "signature": text}
 
 
 def use(name: str, given: Json = None) -> Json:
@@ -47,7 +53,7 @@ def assembled(raw: bytes, *, taken: tuple[str, ...] = ()) -> tuple[Pieces, Reply
 
 
 def test_all_parts() -> None:
-    """Text and thoughts come as pieces, arguments are joined, and signatures and pings say nothing."""
+    """Text and thoughts come as pieces, arguments are joined, signatures are kept, and pings say nothing."""
     thinking: list[Json] = [{"type": "thinking_delta", "thinking": "hm"}, {"type": "signature_delta", "signature": "s"}]
     raw = (
         START
@@ -67,7 +73,53 @@ def test_all_parts() -> None:
         ToolCall(id="toolu_g", name="g", arguments="{}"),
     )
     assert [ReasoningPiece("hm"), TextPiece("né "), TextPiece("🙂")] == pieces
-    assert Reply(text="né 🙂", reasoning="hm", calls=calls, finish="tool_calls", usage=COST, model="claude") == reply
+    opaque = kept([Thought(block={"type": "thinking", "thinking": "hm", "signature": "s"}, text=0, calls=0)], "https://x")
+    expected = Reply(text="né 🙂", reasoning="hm", calls=calls, finish="tool_calls", usage=COST, model="claude", opaque=opaque)
+    assert expected == reply
+
+
+def test_thoughts_are_kept_for_the_endpoint() -> None:
+    """Thoughts are put together as they came, each with its place; one that lost its signature can't go back."""
+    parts: list[Json] = [{"type": "thinking_delta", "thinking": part} for part in ("h", "\ud83d", "\ude42")]
+    hidden: dict[str, Json] = {"type": "redacted_thinking", "data": "ZGF0YQ"}
+    raw = (
+        START
+        + block(0, {"type": "thinking", "thinking": "", "signature": "", "new": 1}, *parts, signature("c2"), signature("ln"))
+        + block(1, TEXT, said("né"))
+        + block(2, hidden)
+        + block(3, use("f"))
+        + block(4, {"type": "thinking", "thinking": "whole", "signature": "c2ln"})
+        + block(5, {"type": "thinking", "thinking": "lost"})
+        + ENDED
+        + STOP
+    )
+
+    pieces, reply = assembled(raw)
+
+    whole: dict[str, Json] = {"type": "thinking", "signature": "c2ln"}
+    assert [
+        Thought(block={**whole, "thinking": "h🙂", "new": 1}, text=0, calls=0),
+        Thought(block=hidden, text=2, calls=0),
+        Thought(block={**whole, "thinking": "whole"}, text=2, calls=1),
+    ] == placed(reply.opaque, "https://x")
+    assert "h🙂wholelost" == reply.reasoning == "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
+
+
+def test_half_characters_wait_for_their_other_half() -> None:
+    """A character whose halves come in two events is whole, in the pieces and in the reply; a lone half is replaced."""
+    pieces, reply = assembled(START + block(0, TEXT, said("a\ud83d"), said("\ude42"), said("\ud83d")) + ENDED + STOP)
+
+    assert [TextPiece("a"), TextPiece("🙂"), TextPiece("\ufffd")] == pieces
+    assert "a🙂\ufffd" == reply.text
+
+
+@pytest.mark.parametrize("index", [None, [], {}, 1.5, True, "0"])
+def test_indices_of_any_kind(index: Json) -> None:
+    """An index that is no number breaks nothing: one block at a time can do without."""
+    begun = event("content_block_start", index=index, content_block=use("f"))
+    raw = START + begun + event("content_block_delta", index=index, delta=part('{"a":1}')) + ENDED + STOP
+
+    assert '{"a":1}' == assembled(raw)[1].calls[0].arguments
 
 
 def test_blocks_may_be_interleaved() -> None:
@@ -79,6 +131,13 @@ def test_blocks_may_be_interleaved() -> None:
     _, reply = assembled(b"".join([START, *starts, *deltas, ENDED, STOP]))
 
     assert [("f", '{"a":1}'), ("g", '{"b":2}')] == [(call.name, call.arguments) for call in reply.calls]
+
+
+def test_long_numbers_stay_exact() -> None:
+    """Integers of any length reach the tool as the model wrote them, wherever they stand."""
+    raw = START + block(0, use("f", {"n": 10**30})) + block(1, use("g"), part(f'{{"n":{10**30}}}')) + ENDED + STOP
+
+    assert ['{"n":1000000000000000000000000000000}'] * 2 == [call.arguments for call in assembled(raw)[1].calls]
 
 
 def test_blocks_may_begin_with_what_they_say() -> None:

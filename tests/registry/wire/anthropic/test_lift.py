@@ -7,6 +7,7 @@ from registry.errors import Garbled, ModelError, Overloaded
 from registry.messages import Finish, Json, Reply, ToolCall
 from registry.usage import UNMETERED, Usage
 from registry.wire.anthropic.lift import lift
+from registry.wire.anthropic.thoughts import Thought, placed
 
 USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20}
 
@@ -41,6 +42,8 @@ def test_all_parts() -> None:
 
     reply = lifted(answer(*content, stop="tool_use"))
 
+    thoughts = [Thought(block=block, text=0, calls=0) for block in content[:3] if isinstance(block, dict)]
+    assert thoughts == placed(reply.opaque, "https://x")
     assert ("né 🙂", "hm so", "tool_calls", "claude") == (reply.text, reply.reasoning, reply.finish, reply.model)
     assert (
         ToolCall(id="toolu_1", name="f", arguments='{"a":"ü"}'),
@@ -81,6 +84,17 @@ def test_usage_counts_what_was_cached() -> None:
     assert UNMETERED == lifted(answer(SAY, usage=None)).usage
 
 
+def test_thoughts_keep_their_places() -> None:
+    """Where a thought stood is counted in characters and calls, whatever the text is made of."""
+    thought: dict[str, Json] = {"type": "thinking", "thinking": "", "signature": "s"}
+    body = answer(SAY, use({}), {"type": "text", "text": "X"}, thought, use({}, id="toolu_2"), stop="tool_use")
+
+    reply = lifted(body.replace(b'"X"', rb'"\ud83d\ude42"'))
+
+    assert [Thought(block=thought, text=3, calls=1)] == placed(reply.opaque, "https://x")
+    assert "" == lifted(answer(SAY, {"type": "thinking", "thinking": "unsigned"})).opaque
+
+
 def test_call_ids_are_new() -> None:
     """An id that the transcript has already is changed."""
     assert ["toolu_1_2"] == [call.id for call in lifted(answer(use({})), taken=("toolu_1",)).calls]
@@ -95,11 +109,11 @@ def test_long_numbers_stay_exact() -> None:
 
 def test_half_characters_are_mended() -> None:
     """Half characters in escapes become whole ones, or the replacement mark."""
-    body = answer({"type": "text", "text": "X"}, use({"a": "X"})).replace(b"X", rb"\ud83d\ude42\ud83d")
+    body = answer({"type": "text", "text": "X"}, use({"a": "X"}, name="X")).replace(b"X", rb"\ud83d\ude42\ud83d")
 
     reply = lifted(body)
 
-    assert ("🙂\ufffd", '{"a":"🙂\ufffd"}') == (reply.text, reply.calls[0].arguments)
+    assert ("🙂\ufffd", '{"a":"🙂\ufffd"}', "🙂\ufffd") == (reply.text, reply.calls[0].arguments, reply.calls[0].name)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +121,9 @@ def test_half_characters_are_mended() -> None:
     [
         pytest.param(b"<html><title>Portal</title>", Garbled, "Portal", id="web page"),
         pytest.param(b"[1]", Garbled, "no object", id="list"),
+        pytest.param(answer(use("X")).replace(b'"X"', b"[" * 300 + b"]" * 300), Garbled, "unreadable", id="too deep"),
+        pytest.param(answer(use("X")).replace(b'"X"', b"[" * 9_000 + b"]" * 9_000), Garbled, "unreadable", id="much too deep"),
+        pytest.param(answer(use("X")).replace(b'"X"', b"9" * 5_000), Garbled, "unreadable", id="a number of 5,000 digits"),
         pytest.param(b'{"choices":[]}', Garbled, "no content", id="another protocol"),
         pytest.param(b'{"type":"error","error":{"type":"overloaded_error","message":"up"}}', Overloaded, "up", id="error"),
     ],

@@ -19,6 +19,7 @@ from registry.messages import (
     UserMessage,
 )
 from registry.wire.anthropic.lower import lower
+from registry.wire.anthropic.thoughts import Thought, kept
 
 CACHED = {"cache_control": {"type": "ephemeral"}}
 LOOK = ToolSpec(name="look", description="Looks.", parameters={"type": "object", "properties": {"at": {"type": "string"}}})
@@ -112,7 +113,7 @@ def test_the_system_text_stands_apart(said: str, system: Json) -> None:
         pytest.param(
             [HI, AssistantMessage(text="so \n", reasoning="hm")],
             [("user", [text("hi")]), ("assistant", [text("so")])],
-            id="no space at the end, no thinking",
+            id="no space at the end, no reasoning",
         ),
     ],
 )
@@ -126,7 +127,7 @@ def test_turns(messages: list[Message], expected: Json) -> None:
     [
         pytest.param(ToolCall(id="a", name="look", arguments="{}"), use(input={}), id="none"),
         pytest.param(ToolCall(id="a", name="look", arguments="[1"), use(input={"unreadable": "[1"}), id="no object"),
-        pytest.param(ToolCall(id="f:0", name="f.g", arguments="{}"), use(id="f_3a_0", name="f_2e_g", input={}), id="odd names"),
+        pytest.param(ToolCall(id="f:0", name="f", arguments="{}"), use(id="f_3a_0", name="f", input={}), id="odd id"),
     ],
 )
 def test_calls_of_any_model(call: ToolCall, expected: Json) -> None:
@@ -198,6 +199,88 @@ def test_thinking(messages: list[Message], fields: dict[str, Any], thinks: bool)
     assert ({"type": "enabled", "budget_tokens": 1024} if thinks else None) == body.get("thinking")
     assert (1124 if thinks else 100) == body["max_tokens"]
     assert thinks == ("temperature" not in body)
+
+
+SIGNED: dict[str, Json] = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+HIDDEN: dict[str, Json] = {"type": "redacted_thinking", "data": "ZGF0YQ"}
+
+
+def thoughtful(*thoughts: Thought, text: str = "", of: str = "https://x", calls: tuple[ToolCall, ...] = (CALL,)) -> Message:
+    return AssistantMessage(text=text, calls=calls, opaque=kept(thoughts, of))
+
+
+def thought(block: dict[str, Json] = SIGNED, text: int = 0, calls: int = 0) -> Thought:
+    return Thought(block=block, text=text, calls=calls)
+
+
+OTHER = ToolCall(id="b", name="look", arguments="{}")
+OTHER_RESULT = ToolMessage(call_id="b", name="look", text="r")
+
+
+@pytest.mark.parametrize(
+    ("messages", "thinks"),
+    [
+        pytest.param([HI, thoughtful(thought()), RESULT], True, id="a thought first"),
+        pytest.param([HI, thoughtful(thought()), RESULT, UserMessage(text="and?")], True, id="something added"),
+        pytest.param(
+            [HI, thoughtful(thought()), RESULT, AssistantMessage(text="", calls=(OTHER,)), OTHER_RESULT],
+            True,
+            id="further calls without one",
+        ),
+        pytest.param(
+            [HI, CALLED, RESULT, thoughtful(thought(), calls=(OTHER,)), OTHER_RESULT], False, id="only further calls with one"
+        ),
+        pytest.param(
+            [HI, thoughtful(thought()), RESULT, HI, AssistantMessage(text="", calls=(OTHER,)), OTHER_RESULT],
+            False,
+            id="only earlier calls with one",
+        ),
+        pytest.param([HI, thoughtful(thought(text=2), text="so"), RESULT], False, id="not at the beginning"),
+        pytest.param([HI, thoughtful(thought(), of="https://y"), RESULT], False, id="another endpoint's"),
+    ],
+)
+def test_thinking_amid_calls(messages: list[Message], thinks: bool) -> None:
+    """Thinking goes on amid calls where they began with a thought of this endpoint's; where it does not, no thought is sent."""
+    body = lowered(*messages, thinking=1024, tools=(LOOK,))
+    kinds = {block["type"] for turn in body["messages"] for block in turn["content"]}
+
+    assert thinks == ("thinking" in body)
+    assert thinks == ("thinking" in kinds)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param(
+            thoughtful(thought(), thought(HIDDEN), text="so"), [SIGNED, HIDDEN, text("so"), use()], id="before everything"
+        ),
+        pytest.param(
+            thoughtful(thought(), thought(HIDDEN, text=2), text="so on"),
+            [SIGNED, text("so"), HIDDEN, text(" on"), use()],
+            id="amid the text",
+        ),
+        pytest.param(
+            thoughtful(thought(), thought(HIDDEN, calls=1), calls=(CALL, OTHER)),
+            [SIGNED, use(), HIDDEN, use(id="b", input={})],
+            id="between calls",
+        ),
+        pytest.param(thoughtful(thought(), thought(HIDDEN, calls=1)), [SIGNED, use()], id="nothing after it"),
+        pytest.param(thoughtful(thought(), thought(HIDDEN, text=90)), [SIGNED, HIDDEN, use()], id="the text was cut"),
+        pytest.param(thoughtful(thought(), of="https://y"), [use()], id="another endpoint's"),
+        pytest.param(AssistantMessage(text="", calls=(CALL,), opaque='[{"type":"thinking"}]'), [use()], id="of another shape"),
+    ],
+)
+def test_thoughts_go_back(message: AssistantMessage, expected: list[Json]) -> None:
+    """Thoughts are sent as they came, where they stood; those of others, and those that nothing follows, are not."""
+    results = [ToolMessage(call_id=call.id, name="look", text="r") for call in message.calls]
+    body = lowered(HI, message, *results, AssistantMessage(text="done"), HI, thinking=1024)
+
+    assert expected == body["messages"][1]["content"]
+
+
+def test_a_turn_of_thoughts_alone_is_left_out() -> None:
+    """The API takes no turn that ends with a thought."""
+    assert 1 == len(lowered(HI, thoughtful(thought(), calls=()), HI, thinking=1024)["messages"])
 
 
 def test_what_cannot_be_said() -> None:
