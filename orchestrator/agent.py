@@ -6,21 +6,22 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from orchestrator.batch import observe_all
-from orchestrator.dialects import Act, Conclude, Garbled, dialect_for
-from orchestrator.errors import AgentStopped, StepError
+from orchestrator.dialects import Act, Conclude, Garbled
+from orchestrator.dialects.speech import Speech
+from orchestrator.errors import StepError
 from orchestrator.events.glimpses import Concluding, ThinkingBegan
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue, InterruptReader
 from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger, private_ledger
-from orchestrator.prompts import AGENT, LAST_WORD, REFORMAT, agent_system, trace_request
-from orchestrator.recovery import Recovery
+from orchestrator.prompts import AGENT, LAST_WORD, REFORMAT, trace_request
+from orchestrator.recovery import UNFINISHED, Recovery, cut_off
 from orchestrator.waiting import Waiting
 from planner.results import Outcome
 from registry.calls import NO_CALL, Call
 from registry.context import ContextGuard
-from registry.errors import DagwrightError, ModelError, Truncated
-from registry.messages import Message, Piece, Reply, Request, Reset, SystemMessage, TextPiece, ToolCall, UserMessage
+from registry.errors import DagwrightError, ModelError, Truncated, Unable
+from registry.messages import Message, Piece, Reply, Request, Reset, TextPiece, ToolCall, UserMessage
 from registry.models.model import Model
 from registry.origins import TRUSTED, Origins, joined
 from registry.tools.registry import ToolRegistry
@@ -62,8 +63,8 @@ class AgentResult:
 class ReActAgent:
     """An agent with one model and a set of tools. It keeps no state between runs, so many may go on at once.
 
-    `use_native_tools=False` makes it speak Json even to a model with tool calls of its own. `max_iterations` is the number of
-    laps until it must conclude, `reply_tokens` a cap on each reply.
+    `use_native_tools=False` makes it speak Json even to a model with tool calls; so does a run without a reply yet, where only
+    models without them are left of several. It must conclude within `max_iterations` laps; `reply_tokens` caps each reply.
     """
 
     def __init__(
@@ -83,9 +84,8 @@ class ReActAgent:
         self.hooks = as_one(hooks)
         self.interrupts = interrupts or InterruptQueue()
         self.max_iterations, self.reply_tokens = max_iterations, reply_tokens
-        self.dialect = dialect_for(model.abilities, has_tools=bool(len(self.tools)), use_native_tools=use_native_tools)
         self.guard = ContextGuard(model.context_window)
-        self._system = agent_system(system, self.dialect.instructions(self.tools.specs))
+        self.speech = Speech(system, self.tools.specs, model.abilities, use_native_tools=use_native_tools)
 
     async def run(
         self,
@@ -102,8 +102,9 @@ class ReActAgent:
         the `origins` of what it put into the goal.
         """
         ledger = ledger or await private_ledger()
-        said: list[Message] = [SystemMessage(text=self._system), *history, UserMessage(text=goal, pinned=True, origins=origins)]
-        return await _Loop(self, ledger, replace(call, label=call.label or "agent"), said).run()
+        said = [self.speech.opening, *history, UserMessage(text=goal, pinned=True, origins=origins)]
+        call = replace(call, run=call.run or ledger.run, label=call.label or "agent")
+        return await _Loop(self, ledger, call, self.speech, said).run()
 
     async def stream_answer(self, result: AgentResult, *, call: Call = NO_CALL) -> AsyncGenerator[Piece, None]:
         """The user-facing answer, written anew from the whole trace. Where that fails, the loop's answer is the answer."""
@@ -130,7 +131,9 @@ class _Loop:
     agent: ReActAgent
     ledger: Ledger
     call: Call
+    speech: Speech
     said: list[Message]
+    replied: bool = False
     usage: Usage = field(default_factory=Usage)
     waited: float = 0.0
     reasoning: str = ""
@@ -167,9 +170,13 @@ class _Loop:
         self.ledger.glimpse(ThinkingBegan(step=self.call.label, iteration=self.call.iteration))
         recovery, extra = Recovery(), tuple[Message, ...]()
         while True:
-            reply = await self._ask(*self.said, *extra)
+            try:
+                reply = await self._ask(*self.said, *extra)
+            except Unable as unable:
+                self._speak_without(unable)
+                continue
             whole = recovery.whole(reply)
-            if reply.finish == "length" and not self.agent.dialect.continues:
+            if reply.finish == "length" and not self.speech.dialect.continues:
                 break
             more = recovery.again(reply)
             if not more:
@@ -178,14 +185,23 @@ class _Loop:
         await self.agent.hooks.after_iteration(self.call.iteration, whole, self.call)
         return whole
 
+    def _speak_without(self, unable: Unable) -> None:
+        """Begin anew, in a dialect that needs none of what no model left can do. Raises the error when that is no way out."""
+        humbler = self.speech.without(unable.needs)
+        if humbler is None or self.replied:
+            raise unable
+        self.usage += unable.usage
+        self.speech, self.said[0] = humbler, humbler.opening
+
     async def _ask(self, *messages: Message, may_act: bool = True) -> Reply:
         fitted = self.agent.guard.fit(messages, self.agent.tools.specs)
-        request = self.agent.dialect.request(fitted.messages, self.agent.tools.specs, may_act=may_act)
+        request = self.speech.dialect.request(fitted.messages, self.agent.tools.specs, may_act=may_act)
         request = replace(request, max_tokens=self.agent.reply_tokens)
         if await self.agent.hooks.should_stream(self.call.iteration):
             reply = await self._stream(request)
         else:
             reply = await self.model.chat(request, self.call)
+        self.replied = True
         self.usage += reply.usage
         self.waited += reply.waited
         return reply
@@ -200,13 +216,12 @@ class _Loop:
 
     async def _answered(self, reply: Reply) -> AgentResult | None:
         """Take in a reply. Returns the loop's result when it is over, None for one more lap."""
-        dialect = self.agent.dialect
-        self.said.append(replace(dialect.said(reply), origins=joined(*(message.origins for message in self.said))))
-        if reply.finish == "length" and not dialect.continues:
+        self.said.append(replace(self.speech.dialect.said(reply), origins=joined(*(message.origins for message in self.said))))
+        if reply.finish == "length" and not self.speech.dialect.continues:
             return self._ask_again(reply, "it was cut off before it was complete; be shorter")
-        if (outcome := _UNFINISHED.get(reply.finish)) is not None:  # calls that were cut off must not run
-            return self._ended(reply.text, outcome, error=self._cut_off(reply))
-        match dialect.read(reply):
+        if (outcome := UNFINISHED.get(reply.finish)) is not None:  # calls that were cut off must not run
+            return self._ended(reply.text, outcome, error=cut_off(reply, self.agent.reply_tokens))
+        match self.speech.dialect.read(reply):
             case Conclude(text=text, reasoning=reasoning):
                 return self._conclude(text, reasoning)
             case Garbled(why=why):
@@ -229,8 +244,8 @@ class _Loop:
         if self.unread > 1:
             self.reasoning = UNPARSED
             answered: Outcome = "completed" if reply.text.strip() else "empty"
-            outcome = _UNFINISHED.get(reply.finish, answered)
-            return self._ended(reply.text, outcome, unparsed=True, error=self._cut_off(reply))
+            outcome = UNFINISHED.get(reply.finish, answered)
+            return self._ended(reply.text, outcome, unparsed=True, error=cut_off(reply, self.agent.reply_tokens))
         self.said.append(UserMessage(text=REFORMAT.format(why=why)))
         self._hear()
         return None
@@ -240,7 +255,7 @@ class _Loop:
         waiting = tuple(each for each in seen if isinstance(each, Waiting))
         if waiting:
             return self._ended("", "suspended", waiting=waiting)
-        self.said.extend(self.agent.dialect.observed([each for each in seen if isinstance(each, Observation)]))
+        self.said.extend(self.speech.dialect.observed([each for each in seen if isinstance(each, Observation)]))
         self._hear()
         return None
 
@@ -258,19 +273,8 @@ class _Loop:
         except ModelError as error:
             self.usage += error.usage
             return self._ended(f"No conclusion within the limit, and no summary either: {error}", "exhausted")
-        match self.agent.dialect.read(reply):
-            case Conclude(text=text):
-                return self._ended(text, "exhausted")
-            case _:
-                return self._ended(reply.text, "exhausted")
-
-    def _cut_off(self, reply: Reply) -> AgentStopped | None:
-        """Why a reply has no end, None when it has one. Where reasoning took all there was, only a higher cap helps."""
-        if reply.finish != "length":
-            return None
-        cap, thought = self.agent.reply_tokens, reply.usage.reasoning_tokens
-        limit = "the model's own limit" if cap is None else f"the cap of {cap} tokens"
-        return AgentStopped("truncated", f"it reached {limit}{f', {thought} tokens of it reasoning' if thought else ''}")
+        read = self.speech.dialect.read(reply)
+        return self._ended(read.text if isinstance(read, Conclude) else reply.text, "exhausted")
 
     def _ended(
         self,
@@ -294,6 +298,3 @@ class _Loop:
             waiting=waiting,
             error=error,
         )
-
-
-_UNFINISHED: dict[str, Outcome] = {"length": "truncated", "refused": "refused"}

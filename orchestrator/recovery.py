@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from orchestrator.errors import AgentStopped
+from planner.results import Outcome
 from registry.messages import AssistantMessage, Message, Reply, UserMessage
 
 EMPTY_LIMIT = 2
@@ -9,6 +11,9 @@ EMPTY_LIMIT = 2
 
 CONTINUE_LIMIT = 3
 """How often a reply that was cut off is continued; also the most recoveries of one iteration, all causes together."""
+
+UNFINISHED: dict[str, Outcome] = {"length": "truncated", "refused": "refused"}
+"""The outcomes of replies that are no basis for going on."""
 
 
 @dataclass(slots=True)
@@ -44,3 +49,12 @@ class Recovery:
             AssistantMessage(text=reply.text),
             UserMessage(text="Your reply was cut off. Go on exactly where it ended, without repeating anything."),
         )
+
+
+def cut_off(reply: Reply, cap: int | None) -> AgentStopped | None:
+    """Why a reply has no end, None when it has one. Where reasoning took all there was, only a higher cap helps."""
+    if reply.finish != "length":
+        return None
+    thought = reply.usage.reasoning_tokens
+    limit = "the model's own limit" if cap is None else f"the cap of {cap} tokens"
+    return AgentStopped("truncated", f"it reached {limit}{f', {thought} tokens of it reasoning' if thought else ''}")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from registry.http import HttpDoor
     from registry.messages import Reply, Request, ToolCall
     from registry.models.model import Model
+    from registry.models.prices import Price
     from registry.models.registry import ModelRegistry
     from registry.openai import OpenAIModel
     from registry.recording import RecordedModel
@@ -33,6 +34,7 @@ __all__ = [
     "ModelRegistry",
     "Observation",
     "OpenAIModel",
+    "Price",
     "RecordedModel",
     "Reply",
     "Request",
@@ -63,6 +65,7 @@ __getattr__ = lazily(
         "ModelRegistry": "models.registry",
         "Observation": "tools.tool",
         "OpenAIModel": "openai",
+        "Price": "models.prices",
         "RecordedModel": "recording",
         "Reply": "messages",
         "Request": "messages",

@@ -54,6 +54,19 @@ class Unreachable(ModelError):
         self.endpoint, self.why = endpoint, why
 
 
+class Unable(Unreachable):
+    """Of several models, none that has an ability which the request needs can be reached.
+
+    Any one of the abilities in `needs` would do. `lacking` names the models that have none of them and were passed over. The
+    sentence tells the error of the one that was asked `last`, if any was.
+    """
+
+    def __init__(self, needs: tuple[str, ...], lacking: tuple[str, ...], *, last: ModelError | None = None) -> None:
+        tried = "" if last is None else f"; the last one asked: {last}"
+        super().__init__(f"a model with {' or '.join(needs)}", f"it is lacking in {', '.join(lacking)}{tried}")
+        self.needs, self.lacking = needs, lacking
+
+
 class Overloaded(ModelError):
     """The endpoint asks us to come back: 408, 409, 429, 5xx, 529. `retry_after` is seconds, or None when not said."""
 
@@ -64,7 +77,12 @@ class Overloaded(ModelError):
 
 
 class Refused(ModelError):
-    """The endpoint says that the request itself is wrong. `parameter` is the part it named, if any, `codes` are its own."""
+    """The endpoint says that the request itself is wrong. `parameter` is the part it named, if any, `codes` are its own.
+
+    `model` is the name of the one that refused, where several models go by one name; otherwise it is empty.
+    """
+
+    model = ""
 
     def __init__(
         self,

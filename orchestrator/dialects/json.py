@@ -72,7 +72,7 @@ class JsonDialect:
         return Garbled(why="the object has neither a 'tool_call' with a name nor a 'final_answer'")
 
     def said(self, reply: Reply) -> Message:
-        return AssistantMessage(text=reply.text, reasoning=reply.reasoning)
+        return AssistantMessage(text=reply.text, reasoning=reply.reasoning, opaque=reply.opaque)
 
     def observed(self, observations: Sequence[Observation]) -> tuple[Message, ...]:
         return tuple(

@@ -25,7 +25,7 @@ class Native:
         return Conclude(text=reply.text, reasoning=reply.reasoning)
 
     def said(self, reply: Reply) -> Message:
-        return AssistantMessage(text=reply.text, calls=reply.calls, reasoning=reply.reasoning)
+        return AssistantMessage(text=reply.text, calls=reply.calls, reasoning=reply.reasoning, opaque=reply.opaque)
 
     def observed(self, observations: Sequence[Observation]) -> tuple[Message, ...]:
         return tuple(

@@ -1,7 +1,7 @@
 """Which models a run is to have, decided before anything is connected."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.settings import ModelSettings, Settings
 from orchestrator.wiring.providers import DEFAULT, PROVIDERS, Provider
@@ -9,8 +9,12 @@ from registry.errors import ConfigurationError, there_are
 from registry.models.abilities import known
 from registry.models.model import Abilities
 from registry.models.names import ModelName, parse_model_name
+from registry.models.prices import Price, undated
 from registry.models.registry import GENERAL, ROLES
 from registry.models.specs import ModelSpec
+
+LEAST_THINKING = 1024
+"""Tokens; providers take no smaller allowance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,28 @@ def spec_of(name: str, settings: Settings, *, elsewhere: bool = False) -> ModelS
         spec = _of_address(parsed) if parsed.is_address else _of_provider(parsed, settings)
     if not elsewhere and spec.api_key is None and (variable := _key_needed(name, spec, settings)):
         raise ConfigurationError(f"the model {name!r} needs a key: set the environment variable {variable}")
+    return spec if elsewhere else _priced_as_kin(spec, settings)
+
+
+def repriced(spec: ModelSpec, price: Price | None, price_as: str | None) -> ModelSpec:
+    """The spec with a price of its own, or with another model's; as it was where neither is given."""
+    if price is None and price_as is None:
+        return spec
+    if price is not None and price_as is not None:
+        raise ConfigurationError(f"{spec.name} has both a price and a price_as; give one of them")
+    other = None if price_as is None else parse_model_name(price_as)
+    if other is not None and not other.model:
+        raise ConfigurationError(f"price_as of {spec.name} names no model; write provider:model, such as openai:gpt-4o")
+    return replace(spec, price=price, price_as=other)
+
+
+def checked(spec: ModelSpec) -> ModelSpec:
+    """The spec, or a `ConfigurationError` when it has a setting that its provider does not take."""
+    for setting, value in (("max_output", spec.max_output), ("thinking", spec.thinking)):
+        if value is not None and provider_of(spec).protocol != "anthropic":
+            raise ConfigurationError(f"{spec.name} takes no {setting}; only models of anthropic do")
+    if spec.thinking is not None and spec.thinking < LEAST_THINKING:
+        raise ConfigurationError(f"thinking of {spec.name} must be {LEAST_THINKING} tokens at least, not {spec.thinking}")
     return spec
 
 
@@ -138,7 +164,7 @@ def _of_address(name: ModelName) -> ModelSpec:
 def _of_file(model: ModelSettings, settings: Settings) -> ModelSpec:
     usual = _of_provider(ModelName(model.provider.lower(), model.model), settings)
     own_key = settings.keys.get(model.api_key_env) if model.api_key_env else None
-    return ModelSpec(
+    spec = ModelSpec(
         provider=usual.provider,
         model=usual.model,
         base_url=model.base_url or usual.base_url,
@@ -147,7 +173,22 @@ def _of_file(model: ModelSettings, settings: Settings) -> ModelSpec:
         abilities={name: able for name, able in model.abilities.items()},
         context_window=model.context_window,
         max_concurrency=model.max_concurrency,
+        max_output=model.max_output,
+        thinking=model.thinking,
     )
+    return checked(repriced(spec, model.own_price, model.price_as))
+
+
+def _priced_as_kin(spec: ModelSpec, settings: Settings) -> ModelSpec:
+    """With the price that the file gives to a model of the same endpoint and name, or of the same name but for its day."""
+    if spec.price is not None or spec.price_as is not None:
+        return spec
+    priced = [_of_file(model, settings) for model in settings.models.values() if model.price is not None]
+    own = {kin.model: kin for kin in priced if kin.base_url == spec.base_url}
+    for name in (spec.model, undated(spec.model)):
+        if kin := own.get(name):
+            return replace(spec, price=kin.price, price_as=None if name == spec.model else ModelName(kin.provider, name))
+    return spec
 
 
 def _of_provider(name: ModelName, settings: Settings) -> ModelSpec:

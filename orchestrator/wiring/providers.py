@@ -57,10 +57,12 @@ LOCAL_SLOTS = 2
 
 def slots(base_url: str) -> int:
     """How many requests an endpoint takes at a time, where nobody says."""
-    return LOCAL_SLOTS if _is_here(urlsplit(base_url).hostname or "") else HOSTED_SLOTS
+    return LOCAL_SLOTS if is_here(base_url) else HOSTED_SLOTS
 
 
-def _is_here(host: str) -> bool:
+def is_here(base_url: str) -> bool:
+    """Whether the endpoint is on this machine."""
+    host = urlsplit(base_url).hostname or ""
     try:
         return ip_address(host).is_loopback
     except ValueError:

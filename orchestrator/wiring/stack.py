@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import anyio
 from pydantic import SecretStr
@@ -14,17 +14,20 @@ from orchestrator.settings import KEYS, Settings, read_settings
 from orchestrator.wiring.choosing import (
     Chosen,
     abilities_of,
+    checked,
     choose,
     has_default_endpoint,
     is_bare,
     provider_of,
+    repriced,
     roles_asked,
     spec_of,
     window_of,
 )
 from orchestrator.wiring.discovery import find_model, first_served
+from orchestrator.wiring.pricing import tariff_of
 from orchestrator.wiring.providers import EMBEDDED, slots
-from registry.anthropic import AnthropicModel
+from registry.anthropic import MAX_OUTPUT, AnthropicModel
 from registry.errors import ConfigurationError
 from registry.governor.fallback import FallbackModel
 from registry.governor.governor import GovernedModel, Governor
@@ -32,6 +35,8 @@ from registry.governor.retry import RetryingModel
 from registry.http import HttpDoor, address
 from registry.local.serve import WINDOW, local_server
 from registry.models.model import Abilities, Model
+from registry.models.priced import PricedModel
+from registry.models.prices import Price
 from registry.models.registry import GENERAL, ModelRegistry
 from registry.models.specs import ModelSpec
 from registry.openai import OpenAIModel
@@ -62,7 +67,7 @@ async def wired(
         if any(spec.provider == EMBEDDED for spec in chosen.specs.values()):
             embedded = await stack.enter_async_context(local_server())
         specs = {name: await _completed(spec, embedded, door, tell) for name, spec in chosen.specs.items()}
-        yield _registry(replace(chosen, specs=specs), door, (ports or Ports()).jitter)
+        yield _registry(replace(chosen, specs=specs), door, ports or Ports())
 
 
 def connect(
@@ -73,13 +78,18 @@ def connect(
     abilities: Abilities | None = None,
     context_window: int | None = None,
     max_concurrency: int | None = None,
+    max_output: int | None = None,
+    thinking: int | None = None,
+    price: Price | None = None,
+    price_as: str | None = None,
     door: HttpDoor | None = None,
 ) -> Model:
     """One model for Python programs: `Orchestrator(connect("openai:gpt-4o"))`. Nothing is opened before its first call.
 
     What is not given comes from the settings. Models of one endpoint share its slots, and all of them one HTTP door unless
     they are given another; it closes when the event loop ends. The embedded model has a server to start and stop, so it is to
-    be had from `wired` alone. Raises `ConfigurationError`.
+    be had from `wired` alone. `price` is what it charges, and `price_as` names a model that charges the same, such as
+    `openai:gpt-4o` for one's own deployment of it. Raises `ConfigurationError`.
     """
     key = SecretStr(api_key) if isinstance(api_key, str) else api_key
     settings = read_settings()
@@ -99,9 +109,11 @@ def connect(
         abilities={**spec.abilities, **(abilities or {})},
         context_window=context_window or spec.context_window,
         max_concurrency=max_concurrency or spec.max_concurrency,
+        max_output=max_output or spec.max_output,
+        thinking=thinking or spec.thinking,
     )
-    door = door or _shared_door()
-    return _governed(name, spec, door, _shared_governors(), Ports().jitter)
+    spec = checked(repriced(spec, price, price_as))
+    return _governed(name, spec, door or _shared_door(), _shared_governors(), Ports())
 
 
 async def _located(
@@ -134,9 +146,9 @@ async def _completed(spec: ModelSpec, embedded: str, door: HttpDoor, tell: Calla
     return replace(spec, model=model)
 
 
-def _registry(chosen: Chosen, door: HttpDoor, jitter: Callable[[], float]) -> ModelRegistry:
+def _registry(chosen: Chosen, door: HttpDoor, ports: Ports) -> ModelRegistry:
     governors: dict[str, Governor] = {}
-    single = {name: _governed(name, spec, door, governors, jitter) for name, spec in chosen.specs.items()}
+    single = {name: _governed(name, spec, door, governors, ports) for name, spec in chosen.specs.items()}
     chained = [
         FallbackModel([single[link] for link in links]) if len(links) > 1 else single[name]
         for name, links in chosen.chains.items()
@@ -144,12 +156,13 @@ def _registry(chosen: Chosen, door: HttpDoor, jitter: Callable[[], float]) -> Mo
     return ModelRegistry(chained, chosen.roles)
 
 
-def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: dict[str, Governor], jitter: Callable[[], float]) -> Model:
+def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: dict[str, Governor], ports: Ports) -> Model:
     base_url = spec.base_url or ""
     endpoint = address(base_url)
     governor = governors.setdefault(endpoint, Governor(endpoint, spec.max_concurrency or slots(base_url)))
     note("model_connected", model=name, endpoint=endpoint, slots=governor.slots)
-    return RetryingModel(GovernedModel(_wire(name, spec, door), governor), jitter=jitter)
+    priced = PricedModel(_wire(name, spec, door), partial(tariff_of, spec), now=ports.now)
+    return RetryingModel(GovernedModel(priced, governor), jitter=ports.jitter)
 
 
 def _wire(name: str, spec: ModelSpec, door: HttpDoor) -> Model:
@@ -165,6 +178,8 @@ def _wire(name: str, spec: ModelSpec, door: HttpDoor) -> Model:
                 door=door,
                 abilities=abilities,
                 context_window=window,
+                max_output=spec.max_output or MAX_OUTPUT,
+                thinking=spec.thinking,
             )
         case "openai":
             return OpenAIModel(

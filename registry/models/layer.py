@@ -14,6 +14,10 @@ class ModelLayer:
         return self._inner.name
 
     @property
+    def endpoint(self) -> str:
+        return self._inner.endpoint
+
+    @property
     def abilities(self) -> Abilities:
         return self._inner.abilities
 

@@ -19,6 +19,11 @@ class Model(Protocol):
         ...
 
     @property
+    def endpoint(self) -> str:
+        """The address that it is asked at, as it may be shown; empty where there is none."""
+        ...
+
+    @property
     def abilities(self) -> Abilities: ...
 
     @property

@@ -6,6 +6,7 @@ from pydantic import SecretStr
 
 from registry.models.model import Abilities
 from registry.models.names import ModelName
+from registry.models.prices import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +15,9 @@ class ModelSpec:
 
     `name` is what hints call it, the provider's and model's by default. `base_url` and `api_key` are None for the provider's
     own. `abilities` and `context_window` (tokens) override what is known of the model. `max_concurrency` is how many requests
-    its endpoint takes at a time, None for the default of its kind.
+    its endpoint takes at a time, None for the default of its kind. `max_output` and `thinking` are tokens, for those providers
+    that take them. `price` is the user's own, None for the published one; `price_as` is the name that it is looked up or was
+    found under, None for the model's own.
     """
 
     provider: str
@@ -24,6 +27,10 @@ class ModelSpec:
     abilities: Abilities = field(default_factory=dict)
     context_window: int | None = None
     max_concurrency: int | None = None
+    max_output: int | None = None
+    thinking: int | None = None
+    price: Price | None = None
+    price_as: ModelName | None = None
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
 from functools import cache
 from typing import Any, Literal, Self
 
@@ -15,6 +16,7 @@ from registry.errors import (
     Overloaded,
     Refused,
     Truncated,
+    Unable,
     Unauthorized,
     Unreachable,
     WindowExceeded,
@@ -30,9 +32,9 @@ Way = Literal["chat", "stream_chat"]
 
 _KINDS: Mapping[str, type[ModelError]] = {
     kind.__name__: kind
-    for kind in (ModelError, Unreachable, Overloaded, Refused, Unauthorized, WindowExceeded, Truncated, Garbled)
+    for kind in (ModelError, Unreachable, Unable, Overloaded, Refused, Unauthorized, WindowExceeded, Truncated, Garbled)
 }
-_FACTS = ("endpoint", "why", "retry_after", "status", "parameter", "codes")
+_FACTS = ("endpoint", "why", "retry_after", "status", "parameter", "codes", "needs", "lacking")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,8 @@ def lean(value: Any) -> Json:
         return {field.name: lean(held) for field, held in named if field.name == "role" or held != field.default}
     if isinstance(value, Mapping):
         return {key: lean(held) for key, held in value.items()}
+    if isinstance(value, Decimal):
+        return str(value)  # a float would lose digits
     return [lean(held) for held in value] if isinstance(value, list | tuple) else value
 
 

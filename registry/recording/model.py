@@ -50,6 +50,7 @@ class RecordedModel:
                 raise ConfigurationError(f"{self._path} records {known.model!r}, not {self._inner.name!r}; use mode='record'")
         assert known is not None
         self.name, self.abilities, self.context_window = known.model, known.abilities, known.context_window
+        self.endpoint = "" if self._inner is None else self._inner.endpoint
         self._recording = known
         self._exchanges: list[Exchange | None] = list(known.exchanges)
         self._left: defaultdict[str, deque[Exchange]] = defaultdict(deque)

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar, assert_never
 
 from registry.calls import Call
 from registry.context import cut
-from registry.errors import ModelError, NoTypedAnswer, Refused, Truncated
+from registry.errors import ModelError, NoTypedAnswer, Refused, Truncated, Unable
 from registry.messages import AssistantMessage, Json, Message, Reply, Request, UserMessage
 from registry.models.model import Model
 from registry.origins import joined
@@ -87,7 +87,9 @@ class _Missed:
 
 @dataclass(frozen=True, slots=True)
 class _NotOffered:
-    """The endpoint does not know this way of asking."""
+    """Nobody here knows this way of asking: by a refusal, or for want of a model that has the ability."""
+
+    error: Refused | Unable
 
 
 @dataclass(slots=True)
@@ -122,8 +124,9 @@ class _Climb:
                     self.tried.append(f"{rung.name}: {missed.why}")
                     self.cut_in_a_row = self.cut_in_a_row + 1 if missed.cut else 0
                     asked = _asked_again(request, missed)
-                case _NotOffered():
-                    refusals.remember(self.model, rung.name)
+                case _NotOffered(error=error):
+                    if isinstance(error, Refused):
+                        refusals.remember(self.model, rung.name, error)
                     return None
                 case never:
                     assert_never(never)
@@ -138,8 +141,8 @@ class _Climb:
             self.usage += error.usage
             if isinstance(error, Truncated):
                 return _Missed("the reply was cut off", "", cut=True)
-            if isinstance(error, Refused) and rung.is_named_by(error):
-                return _NotOffered()
+            if isinstance(error, Unable) or (isinstance(error, Refused) and rung.is_named_by(error)):
+                return _NotOffered(error)
             raise
         self.usage += reply.usage
         return self._judged(rung, reply)

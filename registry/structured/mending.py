@@ -1,6 +1,6 @@
 """From a stretch of text that is almost JSON to the value that its writer meant, or to nothing.
 
-Three ways, the most careful first. Each may change punctuation only: a reading in which a word or a digit is gone, added
+Several ways, the most careful first. Each may change punctuation only: a reading in which a word or a digit is gone, added
 or altered is no reading.
 """
 
@@ -23,6 +23,17 @@ _EMPTY = re.compile(r"""["]["]|''|\[\s*\]|\{\s*\}|\(\s*\)""")
 _STRING = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.DOTALL)
 _FRAME = re.compile(r"[{\[(]|(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ANY_ESCAPE = re.compile(r"\\\\|\\(?=[bf][A-Za-z])|" + _BAD_ESCAPE.pattern)
+_PYTHON = re.compile(
+    r"""
+      (?P<string> (?P<quote>["']) (?: (?!(?P=quote))[^\\] | \\(?:["'\\bfnrt] | u[0-9a-fA-F]{4}) )* (?P=quote) )
+    | (?P<word> \b (?:None | True | False) \b )
+    | (?P<comma> , (?= \s* [}\]] ) )
+    | (?P<stray> ["'] )
+    """,
+    re.VERBOSE,
+)
+_IN_JSON = {"None": "null", "True": "true", "False": "false", ",": " "}
+_INNER = re.compile(r'\\.|"')
 _WINDOWS_PATH = re.compile(r"""["“][A-Za-z]:\\[^\\]""")
 
 
@@ -43,10 +54,11 @@ def mended(text: str, span: Span) -> Decoded | None:
 
 
 def repunctuated(text: str, span: Span) -> Decoded | None:
-    """Like `mended`, but only of what is JSON in all but its punctuation: no other notation is read."""
+    """Like `mended`, but only of what is JSON in all but its punctuation, or in all but Python's quotes and words."""
     if not span.even or span.end - span.start > LONGEST:
         return None
-    return _as_json(text[span.start : span.end])
+    source = text[span.start : span.end]
+    return _as_json(source) or _as_requoted(source)
 
 
 def _as_json(source: str) -> Decoded | None:
@@ -59,6 +71,26 @@ def _as_json(source: str) -> Decoded | None:
     except ValueError:
         return None
     return Decoded(found.value, found.end, ("punctuation was mended", *found.notes))
+
+
+def _as_requoted(source: str) -> Decoded | None:
+    """Single quotes, None, True and False are put into JSON, which then decides. Other notations of Python's are none of it."""
+    try:
+        found = decode_at(_PYTHON.sub(_in_json, source), 0, control_characters=True)
+    except ConflictingKeys:
+        raise
+    except ValueError:
+        return None
+    return Decoded(found.value, found.end, ("Python's quotes and words were read", *found.notes))
+
+
+def _in_json(token: re.Match[str]) -> str:
+    if token["stray"]:
+        raise ValueError("a quote that opens no string, or one with an escape that JSON does not know")
+    if token["string"]:
+        inner = _INNER.sub(lambda found: {"\\'": "'", '"': r"\""}.get(found[0], found[0]), token[0][1:-1])
+        return f'"{inner}"'
+    return _IN_JSON[token[0]]
 
 
 def _as_python(source: str) -> Decoded | None:

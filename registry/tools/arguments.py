@@ -31,8 +31,8 @@ def canonical_name(name: str) -> str:
 def read_arguments(spec: ToolSpec, text: str) -> dict[str, Json]:
     """The JSON object in the text of a call. Raises `BadArguments`; whether it fits the schema is not asked yet.
 
-    No text means no arguments. Comments, trailing commas, stray escapes and the like are mended. An object that was encoded
-    twice, whole or in a member that must be an object or an array, is decoded twice.
+    No text means no arguments. Comments, trailing commas, stray escapes and the like are mended, and Python's quotes and words
+    are read. An object that was encoded twice, whole or in a member that must be an object or an array, is decoded twice.
     """
     if not text or text.isspace():
         return {}
@@ -108,7 +108,7 @@ def _decoded(tool: str, text: str) -> Json:
 
 
 def _value(text: str, start: int) -> Decoded:
-    """The value that begins at `start`. Of an object, the punctuation is mended; another notation than JSON is not read."""
+    """The value that begins at `start`. Of an object, punctuation, quotes and Python's words are put right, and nothing else."""
     try:
         return _strict_value(text, start)
     except json.JSONDecodeError:

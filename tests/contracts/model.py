@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import httpx
@@ -165,12 +165,21 @@ class ModelContract:
     def provider(self) -> Provider:
         raise NotImplementedError
 
+    async def test_its_endpoint_can_be_shown(self, provider: Provider) -> None:
+        """A model says where it is asked, without a key and as its errors do."""
+        model = provider.model(answering(500, provider.error(500, "no luck")))
+
+        with pytest.raises(Overloaded) as caught:
+            await model.chat(ASK, NO_CALL)
+        assert caught.value.endpoint == model.endpoint
+        assert model.endpoint.startswith("https://")
+
     @pytest.mark.parametrize("said", SAID)
     async def test_a_whole_reply(self, provider: Provider, said: Said) -> None:
         """Text, calls, thoughts, ending, cost and who answered come out as they were meant."""
         model = provider.model(answering(200, provider.whole(said)))
 
-        assert said.reply == await model.chat(ASK, NO_CALL)
+        assert said.reply == replace(await model.chat(ASK, NO_CALL), opaque="")
 
     @pytest.mark.parametrize("said", SAID)
     @pytest.mark.parametrize("size", [1, 7, 100_000])
@@ -179,9 +188,10 @@ class ModelContract:
         raw = b"".join(provider.events(said))
         chunks = [raw[at : at + size] for at in range(0, len(raw), size)]
 
+        whole = await provider.model(answering(200, provider.whole(said))).chat(ASK, NO_CALL)
         pieces = await pieces_of(provider.streaming(*chunks))
 
-        assert said.reply == pieces[-1]
+        assert whole == pieces[-1]
         assert said.text == shown(pieces)
         assert said.reasoning == "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
 
@@ -190,6 +200,24 @@ class ModelContract:
         model = provider.model(answering(200, provider.whole(PLAIN)))
 
         assert [TextPiece(PLAIN.text), PLAIN.reply] == await pieces_of(model)
+
+    async def test_tools_of_any_name(self, provider: Provider) -> None:
+        """A tool goes by a name that the server takes, and its calls come back under its own, streamed or not."""
+        said = Said(calls=(ToolCall(id="a", name="files_read", arguments="{}"),), finish="tool_calls")
+        request = replace(ASK, tools=(ToolSpec(name="files/read", description="", parameters={}),), tool_choice="files/read")
+        heard: list[bytes] = []
+
+        def handle(asked: httpx.Request) -> httpx.Response:
+            heard.append(asked.content)
+            return httpx.Response(200, content=provider.whole(said), headers={"content-type": "application/json"})
+
+        reply = await provider.model(handle).chat(request, NO_CALL)
+        *_, streamed = [piece async for piece in provider.streaming(*provider.events(said)).stream_chat(request, NO_CALL)]
+
+        assert ["files/read"] == [call.name for call in reply.calls]
+        assert reply == streamed
+        assert b"files/read" not in heard[0]
+        assert 2 == heard[0].count(b'"files_read"')
 
     async def test_results_go_back(self, provider: Provider) -> None:
         """The results of parallel calls are sent under the ids of their calls, in order, and the answer to them comes back."""

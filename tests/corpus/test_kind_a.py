@@ -126,7 +126,6 @@ def rows(case_id: str, doors: tuple[Door, ...], outcome: Outcome | None = None, 
     return [pytest.param(CASES[case_id], door, wanted, because, id=f"{case_id}-{door.__name__}") for door in doors]
 
 
-OTHER_NOTATION = "a tool acts on its arguments: what is not JSON but for its punctuation is told to the model, not read"
 TYPED_ARGUMENTS = "arguments are held against the tool's schema as they are; the error names the field"
 NOT_EMPTIED = "a repair never empties arguments, and the text null is no object"
 ALWAYS_AN_ANSWER = "of an answer, nothing is not an object: only the arguments of a call may be left out"
@@ -161,10 +160,8 @@ TABLE = [
     *rows("A30", ANSWER + ARGUMENTS),
     *rows("A31", ANSWER + ARGUMENTS),
     *rows("A33", ANSWER + ARGUMENTS),
-    *rows("A34", ANSWER),
-    *rows("A34", ARGUMENTS, refused("BadArguments"), OTHER_NOTATION),
-    *rows("A36", ANSWER),
-    *rows("A36", ARGUMENTS, refused("BadArguments"), OTHER_NOTATION),
+    *rows("A34", ANSWER + ARGUMENTS),
+    *rows("A36", ANSWER + ARGUMENTS),
     *rows("A37", ANSWER + ARGUMENTS),
     *rows("A38", ANSWER + ARGUMENTS),
     *rows("A39", ANSWER + ARGUMENTS),
@@ -213,6 +210,10 @@ def test_no_case_is_left_out() -> None:
         pytest.param('{"a": 1, // first\n "a": 2}', by_tool, refused("BadArguments"), id="mended, with conflicting keys"),
         pytest.param('{"a": ["x", "y', by_tool, refused("BadArguments"), id="cut off"),
         pytest.param("{a: 1}", by_tool, refused("BadArguments"), id="bare keys"),
+        pytest.param("{'a': 1}, 'b': 2}", by_tool, refused("BadArguments"), id="a lost member in Python"),
+        pytest.param("{'a': 1}{'b': 2}", by_tool, refused("BadArguments"), id="two objects in Python"),
+        pytest.param("{'a': 'x', 'a': None}", by_tool, refused("BadArguments"), id="conflicting keys in Python"),
+        pytest.param("{'a': ['x', None", by_tool, refused("BadArguments"), id="cut off in Python"),
         pytest.param("run {} now", by_tool, refused("BadArguments"), id="an object in a command"),
         pytest.param('"{\\"t\\": \\"\\\\ud83d\\"}"', by_tool, found({"t": "\ufffd"}), id="half a pair, encoded twice"),
     ],

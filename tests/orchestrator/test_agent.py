@@ -10,7 +10,8 @@ import pytest
 from orchestrator.agent import UNPARSED, ReActAgent
 from orchestrator.hooks import CompositeHook, Hook
 from orchestrator.interrupts import InterruptQueue
-from registry.errors import ToolDenied, Unreachable
+from registry.errors import ToolDenied, Unable, Unreachable
+from registry.governor.fallback import FallbackModel
 from registry.messages import AssistantMessage, Piece, Reply, Request, Reset, TextPiece, ToolCall, ToolMessage, UserMessage
 from registry.testing import SCRIPTED_USAGE, CutAfter, FaultyModel, ScriptedModel, asks, asks_many, says
 from registry.tools.function import tool
@@ -211,6 +212,72 @@ async def test_native_tools_can_be_declined() -> None:
 
     assert () == model.requests[0].tools
     assert "add" in model.requests[0].messages[0].text
+
+
+STRONG = {"tool_call": True, "json_mode": True}
+
+
+def strong(*script: Reply | str | Unreachable) -> ScriptedModel:
+    return ScriptedModel(script, name="strong", abilities=STRONG)
+
+
+async def test_a_weak_model_in_reserve_takes_nothing_away() -> None:
+    """While the first of several models is there, it is spoken to in its own dialect."""
+    first = strong(asks("add", a=2, b=3), "It is 5.")
+    result = await ReActAgent(FallbackModel([first, ScriptedModel([], abilities={})]), [add]).run("What is 2 + 3?")
+
+    assert ("completed", "It is 5.") == (result.outcome, result.answer)
+    assert ["add"] == [spec.name for spec in first.requests[0].tools]
+
+
+@pytest.mark.parametrize(
+    ("weak", "as_json"), [pytest.param(JSON_ONLY, True, id="JSON mode"), pytest.param({}, False, id="words only")]
+)
+async def test_a_weak_model_steps_in_and_is_spoken_to_in_its_dialect(weak: dict[str, bool], as_json: bool) -> None:
+    """When nobody with tool calls is left before the first reply, the agent begins anew in Json, at what the others cost."""
+    first = strong(Unreachable("strong", "gone", usage=UNMETERED))
+    second = ScriptedModel([act("add", a=2, b=3), answer("It is 5.")], name="weak", abilities=weak)
+    result = await ReActAgent(FallbackModel([first, second]), [add], system="Be brief.").run("What is 2 + 3?")
+
+    assert ("completed", "It is 5.", 2) == (result.outcome, result.answer, result.iterations)
+    assert UNMETERED + SCRIPTED_USAGE + SCRIPTED_USAGE == result.usage
+    assert [1, 2] == [len(model.requests) for model in (first, second)]
+    asked = second.requests[0]
+    assert ((), as_json) == (asked.tools, asked.response_format is not None)
+    assert result.transcript[:2] == asked.messages
+    assert asked.messages[0].text.startswith("Be brief.\n\nYou can use these tools:\n- add:")
+    assert UserMessage(text="What is 2 + 3?", pinned=True) == asked.messages[1]
+
+
+async def test_a_streamed_lap_steps_down_too() -> None:
+    """It makes no difference whether the lap streams."""
+
+    class Stream(Hook):
+        async def should_stream(self, iteration: int) -> bool:
+            return True
+
+    first = strong(Unreachable("strong", "gone"))
+    second = ScriptedModel([answer("Nothing to add.")], abilities={})
+    hooks = CompositeHook([Stream()], report=lambda what, error: None)
+    result = await ReActAgent(FallbackModel([first, second]), [add], hooks=hooks).run("go")
+
+    assert ("completed", "Nothing to add.") == (result.outcome, result.answer)
+
+
+@pytest.mark.parametrize(
+    ("script", "laps"),
+    [
+        pytest.param([asks("add", a=1, b=1), Unable(("tool_call",), ("b",))], 2, id="after a reply"),
+        pytest.param([Unable(("tool_call",), ("b",)), Unable(("tool_call",), ("b",))], 1, id="where Json is no help either"),
+        pytest.param([Unable(("vision",), ("b",))], 1, id="an ability that the agent never used"),
+    ],
+)
+async def test_there_is_not_always_another_dialect(script: list[Reply | Unable], laps: int) -> None:
+    """A conversation that has begun keeps its dialect, and nobody is asked for ever."""
+    with ScriptedModel(script) as model:
+        result = await ReActAgent(model, [add]).run("go")
+
+    assert ("failed", Unable, laps) == (result.outcome, type(result.error), result.iterations)
 
 
 async def test_an_interrupt_suppresses_the_answer() -> None:

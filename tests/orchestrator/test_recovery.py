@@ -2,8 +2,9 @@
 
 import pytest
 
-from orchestrator.recovery import CONTINUE_LIMIT, EMPTY_LIMIT, Recovery
+from orchestrator.recovery import CONTINUE_LIMIT, EMPTY_LIMIT, Recovery, cut_off
 from registry.messages import AssistantMessage, Finish, Reply, ToolCall
+from registry.usage import Usage
 
 CALL = ToolCall(id="1", name="send", arguments='{"text": "par')
 
@@ -77,3 +78,24 @@ def test_what_can_not_be_continued_is_said_again(cut: Reply) -> None:
 
     assert "shorter" in told.text
     assert "whole" == recovery.whole(reply("whole")).text
+
+
+@pytest.mark.parametrize(
+    ("cap", "reasoned", "why"),
+    [
+        pytest.param(100, 0, "it reached the cap of 100 tokens", id="our cap"),
+        pytest.param(None, 0, "it reached the model's own limit", id="no cap"),
+        pytest.param(100, 90, "it reached the cap of 100 tokens, 90 tokens of it reasoning", id="reasoning"),
+    ],
+)
+def test_why_a_reply_has_no_end(cap: int | None, reasoned: int, why: str) -> None:
+    """The error tells which limit was reached, and how much of it reasoning took."""
+    error = cut_off(Reply(text="x", finish="length", usage=Usage(requests=1, reasoning_tokens=reasoned)), cap)
+
+    assert error is not None
+    assert ("truncated", why) == (error.outcome, error.why)
+
+
+def test_a_whole_reply_has_its_end() -> None:
+    """There is nothing to tell of a reply that ended by itself."""
+    assert cut_off(reply("done"), 100) is None

@@ -15,6 +15,7 @@ from registry.errors import (
     ToolFailed,
     ToolTimedOut,
     Truncated,
+    Unable,
     Unauthorized,
     UnknownModel,
     UnknownTool,
@@ -35,6 +36,13 @@ from registry.usage import Usage
         ),
         (UnknownModel("big", []), DagwrightError, "no model or role named 'big'; there are: none"),
         (Unreachable("here", "no route"), ModelError, "here can't be reached: no route"),
+        (Unable(("tool_call",), ("a", "b")), Unreachable, "a model with tool_call can't be reached: it is lacking in a, b"),
+        (
+            Unable(("json_schema", "json_mode"), ("b",), last=Unauthorized("here", "bad key")),
+            ModelError,
+            "a model with json_schema or json_mode can't be reached: it is lacking in b; the last one asked: "
+            "here did not accept the credentials: bad key",
+        ),
         (Overloaded("here", "busy", retry_after=2.5), ModelError, "here is overloaded: busy; it asks to wait 2.5 s"),
         (Overloaded("here", "busy"), ModelError, "here is overloaded: busy"),
         (Refused("here", "no", parameter="seed"), ModelError, "here refused the request (parameter 'seed'): no"),

@@ -143,6 +143,6 @@ def test_observations_are_user_messages() -> None:
 
 def test_the_transcript_keeps_the_reply_as_written() -> None:
     """The model reads its own words again, not our reading of them."""
-    reply = Reply(text='{"final_answer": "x"}', reasoning="private")
+    reply = Reply(text='{"final_answer": "x"}', reasoning="private", opaque="{}")
 
-    assert AssistantMessage(text=reply.text, reasoning="private") == JsonDialect({}).said(reply)
+    assert AssistantMessage(text=reply.text, reasoning="private", opaque="{}") == JsonDialect({}).said(reply)

@@ -30,10 +30,10 @@ def test_calls_are_acted_on() -> None:
 
 
 def test_the_transcript_keeps_what_was_said() -> None:
-    """Text, calls and reasoning of the reply are all kept, apart."""
-    said = Native().said(Reply(text="let me", calls=CALLS, reasoning="because"))
+    """Text, calls, reasoning and what only the endpoint understands are all kept, apart."""
+    said = Native().said(Reply(text="let me", calls=CALLS, reasoning="because", opaque="{}"))
 
-    assert AssistantMessage(text="let me", calls=CALLS, reasoning="because") == said
+    assert AssistantMessage(text="let me", calls=CALLS, reasoning="because", opaque="{}") == said
 
 
 def test_observations_are_tool_messages() -> None:

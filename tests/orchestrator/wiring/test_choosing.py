@@ -1,13 +1,15 @@
 """Which models a run gets."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from orchestrator.settings import ModelSettings, Settings
+from orchestrator.settings import ModelSettings, PriceSettings, Settings
 from orchestrator.wiring.choosing import abilities_of, choose, hints, spec_of, window_of
 from registry.errors import ConfigurationError
+from registry.models.names import ModelName
 from registry.models.specs import ModelSpec
 
 KEY = SecretStr("sk-1")
@@ -178,3 +180,60 @@ def test_abilities(settings: Settings, name: str, abilities: set[str], window: A
 def test_hints_need_no_keys() -> None:
     """A plan may be checked where none of its models can be had."""
     assert {"planning", "fast", "big", "locked", "mine", "local"} <= set(hints(FILE, ["mine=local"]))
+
+
+ONE_FOUR = PriceSettings(input=Decimal(1), output=Decimal(4))
+PRICED = Settings(
+    keys={"OPENAI_API_KEY": KEY},
+    models={
+        "own": ModelSettings(provider="openai", model="gpt-x", price=ONE_FOUR),
+        "mapped": ModelSettings(provider="openai", model="my-deployment", price_as="openai:gpt-4o"),
+        "elsewhere": ModelSettings(provider="openai", model="gpt-y", base_url="http://127.0.0.1:9/v1", price=ONE_FOUR),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "price", "price_as"),
+    [
+        pytest.param("own", 1, None, id="the file's model"),
+        pytest.param("openai:gpt-x", 1, None, id="the same model by its own name"),
+        pytest.param("gpt-x-2026-07-09", 1, ModelName("openai", "gpt-x"), id="the same but for its day"),
+        pytest.param("mapped", None, ModelName("openai", "gpt-4o"), id="mapped"),
+        pytest.param("openai:gpt-y", None, None, id="a price at another endpoint"),
+        pytest.param("openai:gpt-4o", None, None, id="nothing said"),
+    ],
+)
+def test_prices_of_the_file(name: str, price: int | None, price_as: ModelName | None) -> None:
+    """A price counts for its model at its endpoint, whatever name or day it is asked for by."""
+    spec = spec_of(name, PRICED)
+
+    assert (price, price_as) == (spec.price and spec.price.input, spec.price_as)
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        pytest.param(
+            ModelSettings(provider="openai", model="m", thinking=2048),
+            "openai:m takes no thinking; only models of anthropic do",
+            id="no thinking",
+        ),
+        pytest.param(ModelSettings(provider="ollama", model="m", max_output=1), "ollama:m takes no max_output", id="no cap"),
+        pytest.param(
+            ModelSettings(provider="anthropic", model="m", thinking=1023),
+            "thinking of anthropic:m must be 1024 tokens at least, not 1023",
+            id="too little thinking",
+        ),
+        pytest.param(
+            ModelSettings(provider="openai", model="m", price=ONE_FOUR, price_as="openai:gpt-4o"),
+            "openai:m has both a price and a price_as",
+            id="two prices",
+        ),
+        pytest.param(ModelSettings(provider="openai", model="m", price_as="gpt-4o"), "write provider:model", id="half a name"),
+    ],
+)
+def test_settings_that_can_not_be_are_refused(model: ModelSettings, told: str) -> None:
+    """The sentence names the model, the setting, and who takes it."""
+    with pytest.raises(ConfigurationError, match=told):
+        choose(Settings(keys=HOSTED.keys, models={"x": model}))

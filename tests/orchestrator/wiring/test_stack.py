@@ -1,6 +1,9 @@
 """Models put together, over a transport that plays every endpoint."""
 
 import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +15,7 @@ from registry.calls import NO_CALL
 from registry.errors import ConfigurationError
 from registry.http import HttpDoor
 from registry.messages import Request, UserMessage
+from registry.models.prices import Price
 
 pytestmark = pytest.mark.anyio
 
@@ -146,6 +150,60 @@ def test_connect_takes_what_it_is_told() -> None:
     assert model.context_window == 9000
 
 
+async def test_a_reply_has_its_price() -> None:
+    """Every model is charged by its own tariff, the one that steps in too; on this machine nothing is paid."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "a":
+            raise httpx.ConnectError("refused")
+        usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+        choice = {"message": {"content": "yes"}, "finish_reason": "stop"}
+        return httpx.Response(200, json={"choices": [choice], "usage": usage})
+
+    settings = Settings(keys={"OPENAI_API_KEY": SecretStr("sk-1")})
+    seen = []
+    for names in (["http://a/v1#m", "openai:gpt-4o"], ["http://b/v1#m"], ["ollama:m"]):
+        async with wired(settings, names, door=HttpDoor(httpx.MockTransport(answer))) as models:
+            usage = (await models.model().chat(HELLO, NO_CALL)).usage
+        seen.append((usage.cost, usage.priced))
+
+    assert [(Decimal("0.0035"), 1), (0, 0), (0, 1)] == seen
+
+
+@pytest.mark.parametrize(
+    ("given", "cost"),
+    [
+        pytest.param({}, "0", id="nothing said"),
+        pytest.param({"price": Price(input=Decimal(1), output=Decimal(4))}, "0.0014", id="a price"),
+        pytest.param({"price_as": "openai:gpt-4o"}, "0.0035", id="another's"),
+    ],
+)
+async def test_connect_takes_a_price(given: Mapping[str, Any], cost: str) -> None:
+    """Of the caller's own deployment, which nobody else can know."""
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+    answer = httpx.Response(200, json={"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}], "usage": usage})
+    door = HttpDoor(httpx.MockTransport(lambda _: answer))
+
+    reply = await connect("mine", base_url="http://h/v1", door=door, **given).chat(HELLO, NO_CALL)
+
+    assert (Decimal(cost), bool(given)) == (reply.usage.cost, reply.usage.cost_exact)
+
+
+async def test_caps_reach_the_provider() -> None:
+    """What a model may say and think, from the settings or from the caller of `connect`."""
+    endpoints, key = Endpoints(), SecretStr("sk-a")
+    capped = ModelSettings(provider="anthropic", model="m", max_output=500, thinking=2000)
+    settings = Settings(keys={"ANTHROPIC_API_KEY": key}, models={"big": capped})
+    async with wired(settings, ["big"], door=endpoints.door) as models:
+        await models.model().chat(HELLO, NO_CALL)
+    await connect("anthropic:m", api_key=key, max_output=500, thinking=2000, door=endpoints.door).chat(HELLO, NO_CALL)
+    await connect("anthropic:m", api_key=key, door=endpoints.door).chat(HELLO, NO_CALL)
+
+    bodies = [json.loads(request.content) for request in endpoints.seen]
+    assert [2500, 2500, 4096] == [body["max_tokens"] for body in bodies]
+    assert [2000, 2000, None] == [body.get("thinking", {}).get("budget_tokens") for body in bodies]
+
+
 async def test_connect_sends_a_key_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment's key does not follow to an address that the caller gives; a key that the caller gives does."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
@@ -190,3 +248,22 @@ def test_connect_says_what_it_lacks(name: str, told: str) -> None:
     """What can't be had without waiting, or without a key, is refused at once."""
     with pytest.raises(ConfigurationError, match=told):
         connect(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        pytest.param({"thinking": 2000}, "ollama:m takes no thinking", id="thinking"),
+        pytest.param({"max_output": 2000}, "ollama:m takes no max_output", id="a cap"),
+        pytest.param({"price_as": "gpt-4o"}, "write provider:model", id="half a name"),
+        pytest.param(
+            {"price_as": "openai:gpt-4o", "price": Price(input=Decimal(1), output=Decimal(4))},
+            "give one of them",
+            id="two prices",
+        ),
+    ],
+)
+def test_connect_refuses_what_the_provider_does_not_take(given: Mapping[str, Any], told: str) -> None:
+    """As the settings file does."""
+    with pytest.raises(ConfigurationError, match=told):
+        connect("ollama:m", **given)

@@ -41,8 +41,9 @@ async def streamed(model: Model, into: list[Any] | None = None) -> list[Any]:
 
 
 async def test_replies_are_replayed_without_the_model(path: Path) -> None:
-    """Tool calls, texts and usage come back as they were, and the replay looks like the model that was recorded."""
-    script = ScriptedModel([asks("add", a=1), "Goodbye."], name="m", abilities={"json_mode": True}, context_window=99)
+    """Tool calls, texts and usage come back as they were, and the replay looks like the model that was recorded, but nowhere."""
+    abilities = {"json_mode": True}
+    script = ScriptedModel([asks("add", a=1), "Goodbye."], name="m", endpoint="x", abilities=abilities, context_window=99)
     async with RecordedModel(script, path) as model:
         first = [await model.chat(HELLO, NO_CALL), await model.chat(BYE, NO_CALL)]
 
@@ -50,7 +51,8 @@ async def test_replies_are_replayed_without_the_model(path: Path) -> None:
         again = [await replay.chat(HELLO, NO_CALL), await replay.chat(BYE, NO_CALL)]
 
     assert first == again
-    assert ("m", {"json_mode": True}, 99) == (replay.name, replay.abilities, replay.context_window)
+    assert ("x", "") == (model.endpoint, replay.endpoint)
+    assert ("m", abilities, 99) == (replay.name, replay.abilities, replay.context_window)
 
 
 async def test_equal_requests_are_answered_in_order(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Typed answers: which rung is asked, when it steps down, and what it all costs."""
 
+from dataclasses import replace
 from datetime import date
 
 import anyio
@@ -17,9 +18,10 @@ from registry.errors import (
     Unreachable,
     WindowExceeded,
 )
+from registry.governor.fallback import FallbackModel
 from registry.messages import Reply, SystemMessage, UserMessage
 from registry.structured import structured_llm_call
-from registry.structured.refusals import REMEMBERED
+from registry.structured.refusals import REMEMBERED, holds
 from registry.testing import SCRIPTED_USAGE, ScriptedModel, asks, asks_many, says
 from registry.usage import Usage
 
@@ -193,6 +195,36 @@ async def test_a_refused_feature_is_not_a_reply_and_is_remembered(abilities, ref
 
     assert [(rung, 1)] * 3 == [(result.rung, result.attempts) for result in (first, second, third)]
     model.assert_used_up()
+
+
+@pytest.mark.parametrize(
+    ("weak", "rung"),
+    [
+        pytest.param(JSON_ONLY, "json", id="no tools"),
+        pytest.param(NONE, "text", id="nothing but words"),
+    ],
+)
+async def test_a_rung_that_no_model_left_can_take_is_stepped_over(weak, rung):
+    """When only weak models are left of several, they are asked in their way; the next attempt asks the strong one first."""
+    strong = ScriptedModel([Unreachable("a", "gone"), asks("answer", done=True)], name="a", abilities=FULL)
+    model = FallbackModel([strong, ScriptedModel([GOOD], name="b", abilities=weak)])
+
+    results = [await structured_llm_call(model, QUESTION, SCHEMA, replace(CALL, attempt=attempt)) for attempt in (1, 2)]
+
+    assert [(rung, 1), ("native", 1)] == [(result.rung, result.attempts) for result in results]
+
+
+async def test_what_another_model_refused_is_not_held_against_the_first():
+    """The refusal of a fallback's second model is remembered under its own name."""
+    gone, refused = Unreachable("x", "gone"), Refused("x", "no", parameter="tools")
+    first = ScriptedModel([gone, gone, asks("answer", done=True)], name="a", endpoint="x", abilities=FULL)
+    second = ScriptedModel([refused, GOOD], name="b", endpoint="x", abilities=FULL)
+    model = FallbackModel([first, second])
+
+    results = [await structured_llm_call(model, QUESTION, SCHEMA, replace(CALL, attempt=attempt)) for attempt in (1, 2)]
+
+    assert ["json", "native"] == [result.rung for result in results]
+    assert holds(second, "native")
 
 
 async def test_a_pydantic_model_gives_its_instance():
