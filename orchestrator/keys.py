@@ -1,10 +1,11 @@
 """Content digests of what is asked: the part of a call key that says what a call is, whenever and wherever it is made."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
 from registry.digests import digest
-from registry.messages import Message, Request, ToolCall, ToolSpec
+from registry.messages import Json, Message, Request, ToolCall, ToolSpec
 
 
 def request_digest(request: Request) -> str:
@@ -30,10 +31,14 @@ def tool_digest(wanted: ToolCall) -> str:
 @lru_cache(maxsize=8192)
 def _message_digest(message: Message) -> str:
     said = asdict(message)
-    for call in said.get("calls", ()):
-        del call["id"]  # providers make these up anew each time
-    said.pop("call_id", None)
-    return digest(said)
+    # Providers make ids up anew each time.
+    said["calls"] = [_told({**call, "id": ""}) for call in said.get("calls", ())]
+    return digest(_told({**said, "call_id": ""}))
+
+
+def _told(said: Mapping[str, Json]) -> Json:
+    """What there is to tell. A field that is added one day changes no digest of a message that has nothing in it."""
+    return {field: value for field, value in said.items() if value}
 
 
 @lru_cache(maxsize=1024)

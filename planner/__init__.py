@@ -5,7 +5,7 @@ from planner.check import Known, check
 from planner.diagnostics import CODES, Diagnostic
 from planner.errors import BrokenReference, PlanError
 from planner.files import draft_from, plain_plan, read_plan, write_plan
-from planner.plan import AnyStep, BaseStep, Draft, Input, Plan, Step, ToolStep
+from planner.plan import AnyStep, ApprovalStep, BaseStep, Draft, Input, Plan, Step, ToolStep
 from planner.planning import DAGPlanner, Planned
 from planner.repair import repair
 from planner.results import Achieved, Failed, Missing, Results, Skipped, StepResult, Succeeded, Verdict
@@ -14,6 +14,7 @@ __all__ = [
     "CODES",
     "Achieved",
     "AnyStep",
+    "ApprovalStep",
     "BaseStep",
     "BrokenReference",
     "DAGPlanner",

@@ -17,14 +17,18 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    ValidationInfo,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from planner.check.structure import structural_errors
 from planner.diagnostics import pointer
 from planner.errors import PlanError
 from planner.references import implied
+from registry.calls import InDoubt
 from registry.messages import Json
+from registry.storable import unstorable
 
 OnFailure = Literal["skip_dependents", "continue", "stop"]
 Accept = Literal["exhausted", "truncated", "refused", "empty"]
@@ -42,8 +46,17 @@ def _as_list(value: object) -> object:
     return (value,) if isinstance(value, str | int) else value
 
 
+def _stored(value: Json, field: ValidationInfo) -> Json:
+    """A plan is written down, so it holds JSON and nothing else."""
+    found = unstorable(value, str(field.field_name))
+    if found is not None:
+        raise PydanticCustomError("unstorable", "{found}", {"found": found})
+    return value
+
+
 Id = Annotated[str, BeforeValidator(_as_text)]
 Ids = Annotated[Sequence[Id], BeforeValidator(_as_list), AfterValidator(tuple)]
+Args = Annotated[Mapping[str, Json], AfterValidator(_stored)]
 Names = Annotated[Sequence[str], AfterValidator(tuple)]
 
 
@@ -57,7 +70,8 @@ class BaseStep(_Frozen):
     `depends_on` may also be written `dependencies` or `needs`; a reference in the step adds to it by itself.
     `timeout` is seconds, None for the run's default (600). `on_failure` says what a failure does to others:
     "skip_dependents" skips what waits for the step, "continue" lets them start without its result, "stop" lets nothing
-    new start.
+    new start. `in_doubt` says what becomes of an effect that was begun when the process died: "ask" a person, "retry" and
+    risk that it happens twice, "skip" it, "fail", or "probe" the tool before a person is asked.
     """
 
     id: Id
@@ -65,6 +79,12 @@ class BaseStep(_Frozen):
     depends_on: Ids = Field(default=(), validation_alias=AliasChoices("depends_on", "dependencies", "needs"))
     timeout: float | None = Field(default=None, gt=0)
     on_failure: OnFailure = "skip_dependents"
+    in_doubt: InDoubt = "ask"
+
+    @property
+    def about(self) -> str:
+        """What the step is for, in words; empty where its fields say it all."""
+        return self.task
 
     def texts(self) -> Iterator[tuple[str, Json]]:
         """Every value of the step that may hold references, with its place relative to the step."""
@@ -110,7 +130,7 @@ class ToolStep(BaseStep):
 
     kind: Literal["tool"] = "tool"
     tool: str
-    args: Mapping[str, Json] = Field(default_factory=dict)
+    args: Args = Field(default_factory=dict)
 
     def texts(self) -> Iterator[tuple[str, Json]]:
         yield from super().texts()
@@ -120,13 +140,31 @@ class ToolStep(BaseStep):
         yield "/tool", self.tool
 
 
+class ApprovalStep(BaseStep):
+    """A person's yes or no, without which what depends on the step does not start. `question` is what they are shown."""
+
+    kind: Literal["approval"] = "approval"
+    question: str = Field(pattern=r"\S")
+
+    @property
+    def about(self) -> str:
+        return self.task or self.question
+
+    def texts(self) -> Iterator[tuple[str, Json]]:
+        yield from super().texts()
+        yield "/question", self.question
+
+
 def _kind(value: object) -> str:
     if isinstance(value, Mapping):
         return str(value.get("kind", "agent"))
     return str(getattr(value, "kind", "agent"))
 
 
-AnyStep = Annotated[Annotated[Step, Tag("agent")] | Annotated[ToolStep, Tag("tool")], Discriminator(_kind)]
+AnyStep = Annotated[
+    Annotated[Step, Tag("agent")] | Annotated[ToolStep, Tag("tool")] | Annotated[ApprovalStep, Tag("approval")],
+    Discriminator(_kind),
+]
 
 
 class Input(_Frozen):
@@ -134,7 +172,7 @@ class Input(_Frozen):
 
     type: Literal["string", "integer", "number", "boolean", "array", "object"] = "string"
     description: str = ""
-    default: Json = None
+    default: Annotated[Json, AfterValidator(_stored)] = None
     required: bool = True
 
     @model_validator(mode="after")
@@ -176,12 +214,12 @@ class Plan(Draft):
         """The draft, checked. Raises `PlanError`."""
         return cls(goal=draft.goal, inputs=draft.inputs, steps=draft.steps, output=draft.output)
 
-    def step(self, step_id: str) -> Step | ToolStep:
+    def step(self, step_id: str) -> AnyStep:
         """The step of this id; KeyError when there is none."""
         return self._by_id[step_id]
 
     @cached_property
-    def _by_id(self) -> Mapping[str, Step | ToolStep]:
+    def _by_id(self) -> Mapping[str, AnyStep]:
         return {step.id: step for step in self.steps}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -190,6 +228,6 @@ class Plan(Draft):
         return type(self).of(changed)
 
 
-def _with_implied_edges(step: Step | ToolStep) -> Step | ToolStep:
+def _with_implied_edges(step: AnyStep) -> AnyStep:
     needed = tuple(dict.fromkeys((*step.depends_on, *implied(step))))
     return step if needed == step.depends_on else step.model_copy(update={"depends_on": needed})

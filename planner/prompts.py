@@ -105,6 +105,6 @@ def _told(plan: Plan, results: Results, limit: int, window: int | None) -> list[
     if window is not None:
         texts = fit_texts(texts, window // 2)
     return [
-        f"Step {step.id} ({how})\nTask: {step.task}" + (f"\nResult:\n{text}" if text else "")
+        f"Step {step.id} ({how})\nTask: {step.about}" + (f"\nResult:\n{text}" if text else "")
         for step, (how, _), text in zip(plan.steps, endings, texts, strict=True)
     ]

@@ -6,6 +6,10 @@ from typing import Literal
 
 Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
 
+InDoubt = Literal["ask", "retry", "skip", "fail", "probe"]
+"""What to do about an effect that was begun and whose outcome nobody wrote down: ask a person, do it again and risk that it
+happens twice, go on without it, let the step fail, or ask the tool and then, if need be, a person."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
@@ -17,6 +21,7 @@ class Call:
     `label` is the name a person knows the scope by, and `iteration` the lap of its loop, from 1: both are shown, never keyed.
     `queued` hears when the call's request begins to wait for a slot (None) and when it got one (the seconds it waited).
     `key` is the idempotency key of an effect: the same for every attempt at the same call, empty where there is none.
+    `in_doubt` is the policy for effects whose outcome is not known.
     """
 
     run: str = ""
@@ -28,6 +33,7 @@ class Call:
     label: str = ""
     iteration: int = 0
     key: str = ""
+    in_doubt: InDoubt = "ask"
     queued: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
 
 

@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ValidationError
 
 from planner.diagnostics import Diagnostic, error, pointer
-from planner.plan import Draft, Input, Step, ToolStep
+from planner.plan import ApprovalStep, Draft, Input, Step, ToolStep
 from registry.errors import there_are
 from registry.messages import Json
 
 Place = tuple[str | int, ...]
 
-_STEPS: Mapping[str, type[BaseModel]] = {"agent": Step, "tool": ToolStep}
+_STEPS: Mapping[str, type[BaseModel]] = {"agent": Step, "tool": ToolStep, "approval": ApprovalStep}
 
 _DUE = {
     "string_type": "a text",
+    "string_pattern_mismatch": "a text that says something",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",

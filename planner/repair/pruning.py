@@ -56,6 +56,8 @@ def _offered(entry: Entry, ground: Ground, found: list[Diagnostic]) -> Entry:
     found.extend(repaired("P008", entry.place() + place, f"no tool named {name!r}: dropped") for place, name in unknown)
     if isinstance(step, ToolStep):
         return Entry(at=entry.at, step=_agents(step)) if unknown else entry
+    if not isinstance(step, Step):
+        return entry
     loose = {name for _, name in unknown}
     stranger = step.model_hint is not None and step.model_hint not in ground.known.hints
     if stranger:
@@ -69,7 +71,8 @@ def _offered(entry: Entry, ground: Ground, found: list[Diagnostic]) -> Entry:
 
 
 def _agents(step: ToolStep) -> Step:
-    return Step(id=step.id, task=step.task, depends_on=step.depends_on, timeout=step.timeout, on_failure=step.on_failure)
+    kept = {"id", "task", "depends_on", "timeout", "on_failure", "in_doubt"}
+    return Step(**step.model_dump(include=kept))
 
 
 def _bridged(edges: Sequence[str], gone: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -107,9 +110,9 @@ def _twins(steps: list[AnyStep], fixed: set[str]) -> dict[str, str]:
 
 
 def _work(step: AnyStep) -> tuple[object, ...]:
-    """What makes steps the same. A tool step is like no other: calling twice may be meant."""
-    if isinstance(step, ToolStep):
-        return ("tool", step.id)
+    """What makes steps the same. Only agents' steps are: to call twice, or to ask twice, may be meant."""
+    if not isinstance(step, Step):
+        return (step.kind, step.id)
     return ("agent", " ".join(step.task.split()).casefold(), step.tool_hint, step.tools, step.model_hint)
 
 

@@ -1,6 +1,7 @@
 """The one door to tools: code that is not ours is called here, and whatever happens becomes an observation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TypeVar
 
 import anyio
 
@@ -11,8 +12,10 @@ from registry.origins import TRUSTED
 from registry.tools.arguments import canonical_name, check_arguments, read_arguments, shortened
 from registry.tools.function import FunctionTool
 from registry.tools.registry import ToolRegistry
-from registry.tools.rendering import rendered
-from registry.tools.tool import Observation, Tool
+from registry.tools.rendering import as_utf8, rendered
+from registry.tools.tool import ABSENT, Absence, Observation, Tool
+
+T = TypeVar("T")
 
 EMPTY_RESULT = "empty result"
 """What a model reads when a tool returned nothing."""
@@ -37,10 +40,40 @@ async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call, *, again_
     except Exception as raised:  # noqa: BLE001 (a tool may raise anything; the model reads it)
         reason = as_tool_error(name, raised)
         error = type(reason).__name__
-        text = str(reason) or error
+        text = as_utf8(str(reason)) or error
     return Observation(
         call_id=wanted.id, name=name, text=text, error=error, data=data, origins=origins, seconds=anyio.current_time() - began
     )
+
+
+async def ask_tool(tool: Tool, wanted: ToolCall, call: Call) -> Observation | Absence:
+    """What became of the call under `call.key`, by the record of a tool that has a probe: its outcome, or `ABSENT`.
+
+    Raises a `ToolError` when the probe can't say.
+    """
+    name, probe, began = tool.spec.name, tool.traits.probe, anyio.current_time()
+    assert probe is not None
+    try:
+        found = await _in_time(lambda: probe(call.key), tool, call)
+    except Exception as raised:
+        raise as_tool_error(name, raised) from raised
+    if found is ABSENT:
+        return ABSENT
+    if found is None:
+        raise ToolFailed(name, "its probe returned None, which is neither a result nor ABSENT")
+    text, data = rendered(found)
+    origins = TRUSTED if tool.traits.trusted else (f"tool:{name}",)
+    return Observation(call_id=wanted.id, name=name, text=text, data=data, origins=origins, seconds=anyio.current_time() - began)
+
+
+def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
+    """The arguments that the tool is going to be given. Raises the `ToolError` of a call that can't run."""
+    args = read_arguments(tool.spec, text)
+    if isinstance(tool, FunctionTool):
+        tool.check(args)
+    else:
+        check_arguments(tool.spec, args)
+    return args
 
 
 async def _answer(tool: Tool, args: Mapping[str, Json], call: Call, again_if_empty: int) -> tuple[str, Json]:
@@ -59,7 +92,7 @@ async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> objec
     retries = tool.traits.retries if tool.traits.repeatable else 0
     while True:
         try:
-            return await _once(tool, args, call)
+            return await _in_time(lambda: tool.run(args, call), tool, call)
         except (BadArguments, ToolDenied):
             raise
         except Exception:
@@ -68,16 +101,16 @@ async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> objec
             retries -= 1
 
 
-async def _once(tool: Tool, args: Mapping[str, Json], call: Call) -> object:
+async def _in_time(work: Callable[[], Awaitable[T]], tool: Tool, call: Call) -> T:
     limit = tool.traits.timeout
     if call.deadline is not None:
         left = max(0.0, call.deadline - anyio.current_time())
         limit = left if limit is None else min(limit, left)
     if limit is None:
-        return await tool.run(args, call)
+        return await work()
     if limit > 0:
         with anyio.move_on_after(limit):
-            return await tool.run(args, call)
+            return await work()
     raise ToolTimedOut(tool.spec.name, limit)
 
 

@@ -17,7 +17,7 @@ from registry.errors import ConfigurationError
 from registry.messages import Json, ToolSpec
 from registry.tools.docstrings import read_docstring
 from registry.tools.signature import Signature
-from registry.tools.tool import Effect, Tool, ToolTraits
+from registry.tools.tool import Effect, Probe, Tool, ToolTraits
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,9 +44,10 @@ class FunctionTool(Generic[P, R]):
         name: str | None = None,
         description: str | None = None,
         threads: Threads = in_worker_thread,
+        probe: Callable[[str], object] | None = None,
         **traits: Any,
     ) -> None:
-        """Name and description default to the function's own; `traits` are those of `ToolTraits`.
+        """Name and description default to the function's own; `probe` may be async or not; `traits` are those of `ToolTraits`.
 
         Raises `ConfigurationError` when models can't be told how to call it.
         """
@@ -59,7 +60,7 @@ class FunctionTool(Generic[P, R]):
         self._threads = None if _is_async(function) else threads
         summary = described.summary if description is None else description
         self.spec = ToolSpec(name=name, description=summary, parameters=self._signature.schema)
-        self.traits = ToolTraits(**traits)
+        self.traits = ToolTraits(probe=None if probe is None else _probing(probe, threads), **traits)
         for destination in self.traits.destinations:
             if destination not in self._signature.names:
                 raise ConfigurationError(f"tool {name!r} has no parameter {destination!r} that could be a destination")
@@ -76,10 +77,22 @@ class FunctionTool(Generic[P, R]):
         if self._signature.call_parameter is not None:
             values[self._signature.call_parameter] = call
         function = cast("Callable[..., Any]", self.__wrapped__)
-        if self._threads is None:
-            return await function(**values)
-        result = await self._threads(partial(function, **values))
-        return await result if inspect.isawaitable(result) else result
+        return await _called(partial(function, **values), self._threads)
+
+    def check(self, args: Mapping[str, Json]) -> None:
+        """Hold the arguments against the function's signature, as `run` does. Raises `BadArguments`."""
+        self._signature.read(args)
+
+
+async def _called(work: Callable[[], Any], threads: Threads | None) -> Any:
+    """What the work comes to: in the loop if there are no threads for it."""
+    result = work() if threads is None else await threads(work)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _probing(probe: Callable[[str], object], threads: Threads) -> Probe:
+    where = None if _is_async(probe) else threads
+    return lambda key: _called(partial(probe, key), where)
 
 
 def _is_async(function: Callable[..., object]) -> bool:
@@ -102,6 +115,9 @@ def tool(
     pinned: bool = False,
     trusted: bool = False,
     destinations: tuple[str, ...] = (),
+    requires_approval: bool = False,
+    answered_by_user: bool = False,
+    probe: Callable[[str], object] | None = None,
     threads: Threads = in_worker_thread,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 

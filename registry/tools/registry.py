@@ -1,46 +1,56 @@
 """A set of tools, as a run or a step is given them."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from registry.errors import ConfigurationError, UnknownTool
 from registry.messages import ToolSpec
-from registry.tools.arguments import shortened
+from registry.tools.arguments import canonical_name, shortened
 from registry.tools.function import as_tool
 from registry.tools.tool import Tool
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_NAME = 80
+"""Characters of a tool's name."""
 
 
 class ToolRegistry:
-    """Tools by name, in the order given. It never changes; `only` and `with_tools` make others."""
+    """Tools by name, in the order given. It never changes; `only` and `with_tools` make others.
 
-    __slots__ = ("_tools", "names", "specs")
+    A name may be any that can be printed: endpoints that take fewer are told of another one (`registry.wire.naming`). A prefix
+    that models put before names (`functions.search`) makes no difference, unless there is a tool of exactly that name.
+    """
+
+    __slots__ = ("_meant", "_tools", "names", "specs")
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
-        """Plain functions become tools. Raises `ConfigurationError` for a name that comes twice or that models can't write."""
+        """Plain functions become tools. Raises `ConfigurationError` for a name that comes twice or can't be printed."""
         self._tools: dict[str, Tool] = {}
         for tool in map(as_tool, tools):
             name = tool.spec.name
-            if not _NAME.fullmatch(name):
-                raise ConfigurationError(f"a tool can't be named {name!r}: 1 to 64 letters, digits, '_' or '-'")
+            if not _is_name(name):
+                raise ConfigurationError(f"a tool can't be named {shortened(name)!r}: 1 to {LONGEST_NAME} printable characters")
             if name in self._tools:
                 raise ConfigurationError(f"two tools are named {name!r}")
             self._tools[name] = tool
+        self._meant = {canonical_name(name): name for name in self._tools} | {name: name for name in self._tools}
         self.names: tuple[str, ...] = tuple(self._tools)
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
 
     def get(self, name: str) -> Tool:
-        """The tool of exactly this name. Raises `UnknownTool`, which suggests the nearest one."""
-        tool = self._tools.get(name)
+        """The tool of this name. Raises `UnknownTool`, which suggests the nearest one."""
+        tool = self._tools.get(self.meant(name))
         if tool is None:
             raise UnknownTool(shortened(name), self.names)
         return tool
 
+    def meant(self, written: str) -> str:
+        """The name of the tool that a model means by what it wrote; where there is none, what it wrote without the prefix."""
+        name = written if written in self._meant else canonical_name(written)
+        return self._meant.get(name, name)
+
     def only(self, names: Iterable[str]) -> "ToolRegistry":
         """Just these, in the order they have here. Raises `UnknownTool`."""
-        wanted = {name: self.get(name) for name in names}
+        wanted = {self.get(name).spec.name for name in names}
         return ToolRegistry(tool for tool in self if tool.spec.name in wanted)
 
     def with_tools(self, *tools: Tool | Callable[..., Any]) -> "ToolRegistry":
@@ -48,10 +58,14 @@ class ToolRegistry:
         return ToolRegistry((*self, *tools))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools
+        return isinstance(name, str) and self.meant(name) in self._tools
 
     def __len__(self) -> int:
         return len(self._tools)
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()

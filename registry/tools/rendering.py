@@ -53,6 +53,16 @@ def json_text(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def visible(value: Json) -> str:
+    """A JSON value as text to decide by: keys sorted, and nothing in it hidden."""
+    return escaped(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def escaped(text: str) -> str:
+    """The text with all that can't be seen, or that changes how the rest is seen, in JSON's escapes."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
 def _plain(value: object, inside: tuple[int, ...]) -> Json:
     """The JSON value that says the same. `inside` are the ids of the containers around it."""
     if isinstance(value, Enum):
@@ -97,7 +107,7 @@ def _sorted(members: list[Json]) -> list[Json]:
         return sorted(members, key=json_text)
 
 
-def _utf8(text: str) -> str:
+def as_utf8(text: str) -> str:
     """Half a surrogate pair is not text, and no wire would take it."""
     return text.encode("utf-8", "replace").decode()
 
@@ -111,17 +121,17 @@ def _bytes(value: bytes) -> str:
 
 
 def _note(value: object) -> str:
-    return f"<{_utf8(type(value).__name__)}: can't be shown as text>"
+    return f"<{as_utf8(type(value).__name__)}: can't be shown as text>"
 
 
 _LEAVES: tuple[tuple[tuple[type, ...], Callable[[Any], Json]], ...] = (
-    ((str,), _utf8),
+    ((str,), as_utf8),
     ((bool, NoneType), lambda value: value),
     ((int,), lambda value: int(value) if -_LONGEST_INT <= value < _LONGEST_INT else str(int(value))),
     ((float,), lambda value: float(value) if isfinite(value) else None),
     ((bytes, bytearray, memoryview), lambda value: _bytes(bytes(value))),
     ((date, time), lambda value: value.isoformat()),
     ((timedelta,), lambda value: value.total_seconds()),
-    ((Decimal, UUID, PurePath), lambda value: _utf8(str(value))),
+    ((Decimal, UUID, PurePath), lambda value: as_utf8(str(value))),
 )
 """What holds nothing else, by type: the first that fits."""

@@ -1,8 +1,9 @@
 """What a tool is: a callable that a model may ask for, and what we must know to run it safely."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from enum import Enum
+from typing import Final, Literal, Protocol
 
 from registry.calls import Call
 from registry.messages import Json, ToolSpec
@@ -12,8 +13,21 @@ Effect = Literal["pure", "keyed", "transactional", "unkeyed"]
 """What running twice would do.
 
 `pure` reads only. `keyed` is safe to repeat with our idempotency key (`Call.key`). `transactional` records our key
-together with its effect. `unkeyed` is everything else: never repeated when its outcome is unknown.
+together with its effect, and its `probe` looks it up. `unkeyed` is everything else: never repeated when its outcome is unknown.
 """
+
+
+class Absence(Enum):
+    """The one value `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absence.ABSENT
+"""What a probe returns for a key of which there is no record: the call did not happen. None says neither one nor the other."""
+
+Probe = Callable[[str], Awaitable[object]]
+"""Looks up what became of the call of this key: returns its result, or `ABSENT`. It must be sure of either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +37,9 @@ class ToolTraits:
     `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often.
     `concurrent` None follows the effect: pure calls run side by side. `pinned` tools are always shown to the model.
     `trusted` tools add no origin to what they return. `destinations` names the parameters that say where data goes.
+    A tool that `requires_approval` runs only when a person has allowed exactly this call. One that is `answered_by_user` never
+    runs: its `question`, or else all its arguments, are put to the user, and the answer is the result. `probe` says what became
+    of a call.
     """
 
     effect: Effect = "unkeyed"
@@ -32,6 +49,9 @@ class ToolTraits:
     pinned: bool = False
     trusted: bool = False
     destinations: tuple[str, ...] = ()
+    requires_approval: bool = False
+    answered_by_user: bool = False
+    probe: Probe | None = None
 
     @property
     def side_by_side(self) -> bool:

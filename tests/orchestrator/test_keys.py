@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.events.facts import SCHEMA
 from orchestrator.keys import request_digest, tool_digest
+from registry.digests import digest
 from registry.messages import (
     AssistantMessage,
     Request,
@@ -71,6 +73,19 @@ def test_messages_differ_in_more_than_text(one: UserMessage, other: UserMessage)
     assert request_digest(Request(messages=(one,))) != request_digest(Request(messages=(other,)))
 
 
+def test_what_only_the_endpoint_understands_counts_where_it_is() -> None:
+    """A signature makes another message, whether of a call or of the whole; where there is none the digest knows of none."""
+    plain, signed = (AssistantMessage(text="x", opaque=opaque) for opaque in ("", "{}"))
+    unsigned_call, signed_call = (
+        AssistantMessage(text="", calls=(ToolCall(id="1", name="add", arguments="{}", extra=extra),)) for extra in ("", "{}")
+    )
+
+    digests = [request_digest(Request(messages=(message,))) for message in (plain, signed, unsigned_call, signed_call)]
+    assert 4 == len(set(digests))
+    said = {"text": "x", "role": "assistant"}
+    assert digests[0] == digest([[digest(said)], [], "auto", None, None, None])
+
+
 def test_formats_differ_by_schema() -> None:
     """Two response formats of one name are two questions when their schemas differ."""
     one, other = ResponseFormat(schema={"type": "object"}), ResponseFormat(schema={"type": "array"})
@@ -90,3 +105,18 @@ def test_a_tool_call_is_its_name_and_arguments() -> None:
 def test_a_lone_surrogate_has_a_digest() -> None:
     """Text that no UTF-8 can hold is still a message."""
     assert request_digest(Request(messages=(UserMessage(text="\ud800"),)))
+
+
+def test_digests_stay_as_they_are() -> None:
+    """A run of today's journal finds its finished calls in tomorrow's version. Whoever changes a digest raises `facts.SCHEMA`."""
+    messages = (
+        SystemMessage(text="s"),
+        UserMessage(text="u", pinned=True),
+        AssistantMessage(text="", calls=(ToolCall(id="c1", name="t", arguments="{}"),)),
+        ToolMessage(call_id="c1", name="t", text="r", origins=("tool:t",)),
+    )
+    tools = (ToolSpec(name="t", description="d", parameters={"type": "object"}),)
+
+    assert 1 == SCHEMA
+    assert "afc08ed8dfdcb0d25bbe418b257f143c" == request_digest(Request(messages=messages, tools=tools, max_tokens=9))
+    assert "79dd86e0a68f29920b4ae007d6b36082" == tool_digest(ToolCall(id="x", name="t", arguments="{}"))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from planner.identity import step_digests
-from planner.plan import Input, ToolStep
+from planner.plan import ApprovalStep, Input, Plan, Step, ToolStep
 from tests.planner.drafts import plan, step
 
 BASE = plan(step("a"), step("b", "a", task="see ${steps.a.output}"))
@@ -21,7 +21,10 @@ def digests(*steps, given=None, **fields):
     [
         pytest.param([step("x", task="do a"), step("y", "x", task="see ${steps.x.output}")], id="other ids"),
         pytest.param([step("x", task="do a", timeout=3), step("b", task="see ${steps.x.output}")], id="limits, implied edge"),
-        pytest.param([step("a", accept=("exhausted",), max_iterations=3, on_failure="stop"), BASE.steps[1]], id="policies"),
+        pytest.param(
+            [step("a", accept=("exhausted",), max_iterations=3, on_failure="stop", in_doubt="retry"), BASE.steps[1]],
+            id="policies",
+        ),
     ],
 )
 def test_same_work(steps):
@@ -45,6 +48,22 @@ def test_same_work(steps):
 def test_other_work(steps):
     """Whatever changes what a step does, or what any step before it does, changes its digest."""
     assert step_digests(BASE, {})["b"] not in digests(*steps)
+
+
+def test_questions():
+    """What a person is asked counts, with all that it refers to."""
+    one, same, other, refers = (
+        digests(step("a", task=task), ApprovalStep(id=name, question=question, depends_on="a"))[1]
+        for name, task, question in (
+            ("b", "t", "Send ${steps.a.output}?"),
+            ("c", "t", "Send ${steps.a.output}?"),
+            ("b", "t", "Sell ${steps.a.output}?"),
+            ("b", "u", "Send ${steps.a.output}?"),
+        )
+    )
+
+    assert one == same
+    assert 3 == len({one, other, refers})
 
 
 def test_arguments():
@@ -93,3 +112,18 @@ def test_other_process():
     ran = subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": "3"}, capture_output=True, text=True, check=True)
 
     assert step_digests(BASE, {})["a"] == ran.stdout.strip()
+
+
+def test_digests_stay_as_they_are():
+    """A run of today's journal finds its finished steps in tomorrow's version. Whoever changes a digest raises its schema."""
+    steps = (
+        Step(id="a", task="Look at ${inputs.city}", model_hint="fast", tools=("search",)),
+        ToolStep(id="b", tool="count", args={"n": "${steps.a.output}"}),
+        ApprovalStep(id="c", question="Go on?", depends_on=("b",)),
+    )
+
+    assert {
+        "a": "4a59f99cfb3e30f641a689a5eb302eb0",
+        "b": "f091c1a9e2456c9f9ef25b892839c413",
+        "c": "2cb47a273774f3fe6b6c6c904cb6d595",
+    } == step_digests(Plan(goal="g", inputs={"city": Input(default="Oslo")}, steps=steps), {})

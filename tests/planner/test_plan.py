@@ -2,10 +2,11 @@
 
 import pytest
 from hypothesis import given, settings
+from pydantic import ValidationError
 
 from planner.check import Known, check
 from planner.errors import PlanError
-from planner.plan import Draft, Input, Plan, Step, ToolStep
+from planner.plan import ApprovalStep, Draft, Input, Plan, Step, ToolStep
 from tests.planner.drafts import draft, drafts, plan, step
 
 
@@ -92,12 +93,39 @@ def test_round_trip():
     """A plan dumped to JSON is the same plan when loaded."""
     before = plan(
         step("a", tools=("t",), accept=("exhausted",), timeout=5.0),
-        ToolStep(id="b", tool="t", args={"q": ["${inputs.i}", {"n": 1}]}, on_failure="continue"),
+        ToolStep(id="b", tool="t", args={"q": ["${inputs.i}", {"n": 1}]}, on_failure="continue", in_doubt="probe"),
+        ApprovalStep(id="c", question="Is ${steps.b.output} right?", on_failure="stop"),
         inputs={"i": Input(type="integer"), "k": Input(default=None)},
         output="${steps.b.output}",
     )
 
     assert before == Plan.model_validate_json(before.model_dump_json())
+
+
+def test_an_approval_waits_for_what_it_asks_about():
+    """References in its question are edges, it names no tool and no model, and its question says what it is for."""
+    found = plan(step("a"), ApprovalStep(id="ok", question="Send ${steps.a.output}?"), step("b", "ok")).step("ok")
+
+    assert ("a",) == found.depends_on
+    assert ([], []) == (list(found.tool_names()), list(found.model_names()))
+    assert "Send ${steps.a.output}?" == found.about
+    assert "the last look" == ApprovalStep(id="x", task="the last look", question="Fine?").about
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        pytest.param(lambda: ToolStep(id="a", tool="t", args={"client": object()}), "args.client is a object", id="argument"),
+        pytest.param(lambda: ToolStep(id="a", tool="t", args={"n": [float("nan")]}), "args.n[0] is nan", id="number"),
+        pytest.param(lambda: Input(default={1, 2}), "default is a set", id="default"),
+    ],
+)
+def test_a_plan_holds_nothing_that_cannot_be_stored(wrong, found):
+    """It is refused where it is put in, by its place, and not when the plan is written down."""
+    with pytest.raises(ValidationError) as raised:
+        wrong()
+
+    assert found in str(raised.value)
 
 
 def test_names():

@@ -3,6 +3,7 @@
 import pytest
 
 from planner.diagnostics import error
+from planner.plan import ApprovalStep
 from planner.prompts import correcting, ending, judging, means_of, origins_of, planning, revising
 from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
 from registry.messages import ToolSpec
@@ -15,6 +16,14 @@ RESULTS = {
     "b": Failed(step="b", error="Unreachable", message="no network", output="half", origins=("tool:net",)),
     "c": Skipped(step="c", because_of="b", reason="'b' did not succeed"),
 }
+
+
+def test_the_judge_reads_what_a_person_was_asked():
+    """A step that has no task says what it is for by its question."""
+    asked = plan(ApprovalStep(id="ok", question="Send it?"), goal="g")
+    _, told = judging("g", asked, {"ok": Succeeded(step="ok", output="approved by Ann")}, window=None)
+
+    assert "Step ok (succeeded)\nTask: Send it?\nResult:\napproved by Ann" in told.text
 
 
 def test_planning():

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from planner.check.structure import nearest, structural_errors
-from planner.plan import Input, ToolStep
+from planner.plan import ApprovalStep, Input, ToolStep
 from tests.planner.drafts import draft, step
 
 CITY = {"city": Input()}
@@ -82,6 +82,14 @@ CITY = {"city": Input()}
             "/steps/0/task",
             "refers to itself",
             id="P010 self",
+        ),
+        pytest.param(
+            draft(ApprovalStep(id="a", question="${steps.z.output}")),
+            draft(ApprovalStep(id="a", question="$${steps.z.output}")),
+            "P010",
+            "/steps/0/question",
+            "${steps.z.output}",
+            id="P010 in a question",
         ),
         pytest.param(
             draft(ToolStep(id="a", tool="t", args={"q": ["", {"k/1": "${steps.z.output}"}]})),

@@ -20,7 +20,23 @@ from planner.files import draft_from
         ),
         pytest.param([{"task": "x"}], "/steps/0/id", "the field 'id' is missing", id="no id"),
         pytest.param([{"id": "a", "kind": "tool"}], "/steps/0/tool", "the field 'tool' is missing", id="no tool"),
-        pytest.param([{"id": "a", "kind": "maap"}], "/steps/0", "there is no kind 'maap'; there are: agent, tool", id="kind"),
+        pytest.param(
+            [{"id": "a", "kind": "maap"}], "/steps/0", "there is no kind 'maap'; there are: agent, approval, tool", id="kind"
+        ),
+        pytest.param([{"id": "a", "kind": "approval"}], "/steps/0/question", "the field 'question' is missing", id="no question"),
+        pytest.param(
+            [{"id": "a", "kind": "approval", "question": " "}],
+            "/steps/0/question",
+            "a text that says something is due, not the text ' '",
+            id="blank question",
+        ),
+        pytest.param(
+            [{"id": "a", "kind": "approval", "question": "?", "tool": "t"}],
+            "/steps/0/tool",
+            "unknown field 'tool'; there are: depends_on, id, in_doubt, kind, on_failure, question",
+            id="a field of another kind",
+        ),
+        pytest.param([{"id": "a", "in_doubt": "hope"}], "/steps/0/in_doubt", "not one of 'ask', 'retry'", id="policy"),
         pytest.param([{"id": True}], "/steps/0/id", "a text is due, not true", id="boolean id"),
         pytest.param([{"id": "a", "task": ["x"]}], "/steps/0/task", "a text is due, not a list", id="task"),
         pytest.param([{"id": "a", "tools": "search"}], "/steps/0/tools", "a list is due, not the text 'search'", id="tools"),

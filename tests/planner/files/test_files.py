@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from planner.errors import PlanError
 from planner.files import draft_from, plain_plan, read_plan, write_plan
-from planner.plan import Input, ToolStep
+from planner.plan import ApprovalStep, Input, ToolStep
 from tests.planner.drafts import draft, drafts, step
 
 YAML = """
@@ -76,14 +76,20 @@ def test_refused(text, name, code, message):
 
 
 def test_short():
-    """What has its default is not written; a tool step keeps its kind."""
-    short = plain_plan(draft(step("a"), ToolStep(id="b", tool="t", depends_on=("a",)), inputs={"i": Input(default=None)}))
+    """What has its default is not written; other steps than agents' keep their kind."""
+    steps = (step("a"), ToolStep(id="b", tool="t", depends_on=("a",)), ApprovalStep(id="c", question="Well?", depends_on=("b",)))
+    short = plain_plan(draft(*steps, inputs={"i": Input(default=None)}))
 
     assert {
         "goal": "the goal",
         "inputs": {"i": {"default": None}},
-        "steps": [{"id": "a", "task": "do a"}, {"id": "b", "kind": "tool", "tool": "t", "depends_on": ["a"]}],
+        "steps": [
+            {"id": "a", "task": "do a"},
+            {"id": "b", "kind": "tool", "tool": "t", "depends_on": ["a"]},
+            {"id": "c", "kind": "approval", "question": "Well?", "depends_on": ["b"]},
+        ],
     } == short
+    assert draft(*steps) == draft_from(plain_plan(draft(*steps)))
 
 
 _values = st.recursive(

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.check import Known
-from planner.plan import Step, ToolStep
+from planner.plan import ApprovalStep, Step, ToolStep
 from planner.repair.entries import Entry, Ground
 from planner.repair.pruning import with_known_names, without_empty, without_surplus, without_twins
 from tests.planner.drafts import draft, step
@@ -35,9 +35,10 @@ def edges(mended):
         pytest.param(step("a", tools=("search", "x")), step("a", tools=("search",)), ["P008"], id="grant"),
         pytest.param(step("a", tools=("x",)), step("a", tools=()), ["P008"], id="a grant never widens"),
         pytest.param(ToolStep(id="a", tool="search"), ToolStep(id="a", tool="search"), [], id="tool step"),
+        pytest.param(ApprovalStep(id="a", question="?"), ApprovalStep(id="a", question="?"), [], id="approval"),
         pytest.param(
-            ToolStep(id="a", tool="x", task="t", depends_on=("b",), timeout=3),
-            Step(id="a", task="t", depends_on=("b",), timeout=3),
+            ToolStep(id="a", tool="x", task="t", depends_on=("b",), timeout=3, in_doubt="fail"),
+            Step(id="a", task="t", depends_on=("b",), timeout=3, in_doubt="fail"),
             ["P008"],
             id="tool step without its tool",
         ),
@@ -95,6 +96,9 @@ def test_empty(written, expected):
         pytest.param([step("a", task="x"), step("b", task="x", tool_hint="search")], {"a": (), "b": ()}, id="other hint"),
         pytest.param(
             [ToolStep(id="a", tool="search"), ToolStep(id="b", tool="search")], {"a": (), "b": ()}, id="tool calls may repeat"
+        ),
+        pytest.param(
+            [ApprovalStep(id="a", question="?"), ApprovalStep(id="b", question="?")], {"a": (), "b": ()}, id="so may questions"
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.plan import Step, ToolStep
+from planner.plan import ApprovalStep, Step, ToolStep
 from planner.repair.reading import entries_of
 from tests.planner.drafts import step
 
@@ -64,6 +64,18 @@ def test_no_plan(value):
         pytest.param({"id": "a", "task": "x", "kind": "map"}, Step(id="a", task="x"), ["/steps/0/kind"], id="unknown kind"),
         pytest.param(
             {"id": "a", "kind": "tool", "tool": "t", "args": {"q": 1}}, ToolStep(id="a", tool="t", args={"q": 1}), [], id="tool"
+        ),
+        pytest.param(
+            {"id": "a", "kind": "approval", "question": "Send it?"},
+            ApprovalStep(id="a", question="Send it?"),
+            [],
+            id="approval",
+        ),
+        pytest.param(
+            {"id": "a", "task": "x", "kind": "approval", "question": " "},
+            Step(id="a", task="x"),
+            ["/steps/0/kind", "/steps/0/question"],
+            id="approval of nothing",
         ),
         pytest.param(
             {"id": "a", "kind": "tool", "args": {"q": 1}},

@@ -8,12 +8,12 @@ import anyio.lowlevel
 import pytest
 
 from registry.calls import NO_CALL, Call
-from registry.errors import Overloaded, ToolDenied, ToolFailed
+from registry.errors import BadArguments, Overloaded, ToolDenied, ToolError, ToolFailed
 from registry.messages import Json, ToolCall, ToolSpec
-from registry.tools.calling import as_tool_error, call_tool
+from registry.tools.calling import as_tool_error, ask_tool, call_tool, due_arguments
 from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
-from registry.tools.tool import Effect, Observation, ToolTraits
+from registry.tools.tool import ABSENT, Effect, Observation, ToolTraits
 
 pytestmark = pytest.mark.anyio
 
@@ -333,3 +333,69 @@ async def test_many_threads_side_by_side() -> None:
             group.start_soon(one, number)
 
     assert {number: number**2 for number in range(100)} == seen
+
+
+async def test_an_error_that_is_no_text_is_told_all_the_same() -> None:
+    """What a model reads can be stored and sent, whatever was raised."""
+    seen = await called(ForeignTool(ValueError("half \ud800")))
+
+    assert "'foreign' failed: ValueError: half ?" == seen.text
+
+
+def test_the_arguments_that_a_tool_is_due() -> None:
+    """They are mended and checked as they are for a call, by schema or by signature."""
+    assert {"n": 1} == due_arguments(ForeignTool(), '{"n": 1,}')
+    assert {"text": "x"} == due_arguments(echo, '{"text": "x"}')
+    for made, arguments in ((ForeignTool(), "{}"), (echo, '{"txt": "x"}')):
+        with pytest.raises(BadArguments):
+            due_arguments(made, arguments)
+
+
+def remembering(*found: object, **traits: Any) -> ForeignTool:
+    """A tool whose record says so of each key it is asked about."""
+    left = iter(found)
+
+    async def probe(key: str) -> object:
+        await anyio.sleep(1)
+        result = next(left)
+        if isinstance(result, Exception):
+            raise result
+        return (key, result) if result == "mine" else result
+
+    return ForeignTool(effect="transactional", probe=probe, **traits)
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "data"),
+    [
+        pytest.param("mine", '["k","mine"]', ["k", "mine"], id="a result of this key"),
+        pytest.param("", "", None, id="nothing to say, but it happened"),
+        pytest.param({"n": 1}, '{"n":1}', {"n": 1}, id="data"),
+    ],
+)
+async def test_a_tool_says_what_became_of_a_call(found: object, text: str, data: Json) -> None:
+    """Its own record is the outcome, with the origin that the call would have had."""
+    seen = await ask_tool(remembering(found), wanted("foreign"), Call(key="k"))
+
+    assert isinstance(seen, Observation)
+    assert ("c1", text, data, None, ("tool:foreign",)) == (seen.call_id, seen.text, seen.data, seen.error, seen.origins)
+    assert 1 <= seen.seconds < 2
+
+
+async def test_a_tool_says_that_a_call_did_not_happen() -> None:
+    """Nobody wrote its key down, so it is safe to run."""
+    assert ABSENT is await ask_tool(remembering(ABSENT), wanted("foreign"), Call(key="k"))
+
+
+@pytest.mark.parametrize(
+    ("found", "traits", "why"),
+    [
+        pytest.param(None, {}, "returned None, which is neither a result nor ABSENT", id="neither yes nor no"),
+        pytest.param(ConnectionError("down"), {}, "ConnectionError: down", id="broken"),
+        pytest.param("late", {"timeout": 0.5}, "did not answer within 0.5 s", id="late"),
+    ],
+)
+async def test_a_tool_that_cannot_say(found: object, traits: dict[str, float], why: str) -> None:
+    """Nothing is concluded from it."""
+    with pytest.raises(ToolError, match=why):
+        await ask_tool(remembering(found, **traits), wanted("foreign"), Call(key="k"))

@@ -53,12 +53,51 @@ def test_decorator_with_arguments() -> None:
         pinned=True,
         trusted=True,
         destinations=("a",),
+        requires_approval=True,
+        answered_by_user=True,
     )(add)
 
     assert (made.spec.name, made.spec.description) == ("plus", "Sum.")
     assert made.traits == ToolTraits(
-        effect="keyed", timeout=3, retries=2, concurrent=True, pinned=True, trusted=True, destinations=("a",)
+        effect="keyed",
+        timeout=3,
+        retries=2,
+        concurrent=True,
+        pinned=True,
+        trusted=True,
+        destinations=("a",),
+        requires_approval=True,
+        answered_by_user=True,
     )
+
+
+async def test_a_probe_may_block() -> None:
+    """One that is not async runs where the function does, in a thread; one that is stays in the loop."""
+    main, seen = threading.get_ident(), []
+
+    def look_up(key: str) -> str:
+        seen.append(threading.get_ident())
+        return f"found {key}"
+
+    async def ask(key: str) -> str:
+        seen.append(threading.get_ident())
+        return f"asked {key}"
+
+    blocking, waiting = (tool(effect="transactional", probe=probe)(add).traits.probe for probe in (look_up, ask))
+    assert blocking is not None
+    assert waiting is not None
+
+    assert ("found k", "asked k") == (await blocking("k"), await waiting("k"))
+    assert (False, True) == (seen[0] == main, seen[1] == main)
+
+
+async def test_arguments_are_checked_without_a_call() -> None:
+    """What `run` would refuse is refused beforehand, and nothing happens."""
+    made = tool(add)
+    made.check({"a": 1})
+
+    with pytest.raises(BadArguments, match="a is required"):
+        made.check({"b": 1})
 
 
 def test_stays_callable() -> None:

@@ -59,10 +59,34 @@ def test_with_tools_makes_another() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, id=repr(name)[:20]) for name in ("", "a b", "a.b", "é", "x" * 65, "a\n", "<lambda>")],
+    [pytest.param(name, id=ascii(name)[:20]) for name in ("calendar.create", "files/read", "Scan Dockerfile", "é", "x" * 80)],
+)
+def test_any_name_that_can_be_printed(name: str) -> None:
+    """A tool is named as its maker likes, and found by that."""
+    tools = ToolRegistry([tool(name=name)(lambda: None)])
+
+    assert (name,) == tools.names
+    assert name == tools.get(name).spec.name
+
+
+def test_prefixes_make_no_difference() -> None:
+    """The prefixes that models put before names are seen through, unless there is a tool of exactly that name."""
+    dotted, plain = (tool(name=name)(lambda: None) for name in ("functions.x", "x"))
+    one, both = ToolRegistry([dotted]), ToolRegistry([plain, dotted])
+
+    assert [dotted] * 3 == [one.get(name) for name in ("functions.x", "x", "tool.x")]
+    assert [dotted, plain, plain] == [both.get(name) for name in ("functions.x", "x", "tool.x")]
+    assert (True, True, False, False) == ("x" in one, "tools.search" in TOOLS, "my.search" in TOOLS, 7 in TOOLS)
+    assert [dotted] == list(both.only(["functions.x"]))
+    assert ["functions.x", "y"] == [one.meant(name) for name in ("x", "functions.y")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, id=ascii(name)[:20]) for name in ("", " ", "a ", "x" * 81, "a\n", "\x00", "\u200b", "\ud800", "\u2028")],
 )
 def test_bad_names_are_refused(name: str) -> None:
-    """A name that some provider would not take is said at once."""
+    """A name that nobody can read or write is said at once."""
     function = lambda: None  # noqa: E731
     function.__name__ = name
 

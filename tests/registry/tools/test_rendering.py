@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-from registry.tools.rendering import rendered
+from registry.messages import Json
+from registry.tools.rendering import rendered, visible
 
 MOMENT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 
@@ -198,3 +199,20 @@ def test_never_raises(result: object) -> None:
 def test_hostile_objects(result: object) -> None:
     """A result that raises when it is looked at is a note like any other."""
     assert rendered(result) == (f"<{type(result).__name__}: can't be shown as text>", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param({"b": 1, "a": "größer"}, '{"a": "größer", "b": 1}', id="sorted and readable"),
+        pytest.param({"to": "ann\u202egro.elpmaxe"}, r'{"to": "ann\u202egro.elpmaxe"}', id="text that runs backwards"),
+        pytest.param("a\x1b[2Jb", r'"a\u001b[2Jb"', id="a terminal's control"),
+        pytest.param("a\x9b2Jb", r'"a\u009b2Jb"', id="another one"),
+        pytest.param("a\u00a0b\u200bc", r'"a\u00a0b\u200bc"', id="blanks that look like none"),
+        pytest.param("\U000e0041", r'"\udb40\udc41"', id="beyond the first plane"),
+    ],
+)
+def test_what_a_person_decides_by(value: Json, text: str) -> None:
+    """All of it can be seen, nothing changes how the rest is seen, and a program reads the same."""
+    assert text == visible(value)
+    assert value == json.loads(visible(value))
