@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from orchestrator.hooks import CompositeHook, Hook, Observer
     from orchestrator.interrupts import InterruptQueue
     from orchestrator.journal.memory import MemoryJournal
+    from orchestrator.journal.sqlite import SqliteJournal
     from orchestrator.limits import Limits
     from orchestrator.orchestrator import Orchestrator
     from orchestrator.ports import Ports
     from orchestrator.run import Answer, Run
     from orchestrator.settings import Settings, read_settings
+    from orchestrator.waiting import Waiting
     from orchestrator.wiring import connect, wired
 
 __all__ = [
@@ -37,7 +39,9 @@ __all__ = [
     "RunError",
     "Settings",
     "Settled",
+    "SqliteJournal",
     "Suspended",
+    "Waiting",
     "connect",
     "read_settings",
     "wired",
@@ -62,7 +66,9 @@ _WHERE = {
     "RunError": "errors",
     "Settings": "settings",
     "Settled": "executor",
+    "SqliteJournal": "journal.sqlite",
     "Suspended": "executor",
+    "Waiting": "waiting",
     "connect": "wiring",
     "read_settings": "settings",
     "wired": "wiring",

@@ -3,7 +3,9 @@
 Waiting for a person is not among them: a walk then returns Suspended.
 """
 
-from registry.errors import ConfigurationError, DagwrightError
+from collections.abc import Iterable
+
+from registry.errors import ConfigurationError, DagwrightError, there_are
 
 
 class RunError(DagwrightError):
@@ -38,6 +40,22 @@ class StepTimedOut(StepError):
         self.seconds = seconds
 
 
+class Rejected(StepError):
+    """A person was asked whether to go on, and said no. `text` is what they said besides, `by` who they are, if known."""
+
+    def __init__(self, text: str = "", by: str = "") -> None:
+        super().__init__(f"{by or 'the user'} said no{text and f': {text}'}")
+        self.text, self.by = text, by
+
+
+class OutcomeUnknown(StepError):
+    """An effect was begun, nobody knows whether it happened, and it is neither to be repeated nor gone without."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"{tool!r} was begun, and nobody knows whether it happened")
+        self.tool = tool
+
+
 class DeniedByHook(StepError):
     """A policy refused a plan or a step, or failed while it was asked, which is the same."""
 
@@ -54,12 +72,52 @@ class LeaseLost(RunError):
         self.run, self.epoch, self.current = run, epoch, current
 
 
+class RunHeld(RunError):
+    """Somebody works on the run right now. `seconds` is how long their claim holds if they do not renew it."""
+
+    def __init__(self, run: str, holder: str, seconds: float) -> None:
+        super().__init__(f"run {run!r} is already being worked on by {holder}; its claim holds for {seconds:.3g} s more")
+        self.run, self.holder, self.seconds = run, holder, seconds
+
+
 class UnknownRun(RunError):
     """The journal has no run of this id."""
 
-    def __init__(self, run: str) -> None:
-        super().__init__(f"no run {run!r} in the journal")
+    def __init__(self, run: str, known: Iterable[str] = ()) -> None:
+        super().__init__(f"no run {run!r} in the journal; {there_are(run, known)}")
         self.run = run
+
+
+class RunCancelled(RunError):
+    """Somebody cancelled the run. What was finished stays finished; it can't be resumed."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"run {run!r} was cancelled")
+        self.run = run
+
+
+class JournalDamaged(RunError):
+    """What is stored is not what was written. `place` is the file, or the run and the record in it."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"the journal is damaged: {place}: {why}; nothing of it was run")
+        self.place, self.why = place, why
+
+
+class JournalUnusable(RunError):
+    """The journal can't be opened or written: no room, no right, or a newer version's."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"the journal {place} can't be used: {why}")
+        self.place, self.why = place, why
+
+
+class UnknownWaiting(RunError):
+    """Nothing of this id waits for an answer in the run, or not for an answer of this kind."""
+
+    def __init__(self, run: str, wanted: str, why: str) -> None:
+        super().__init__(f"run {run!r} does not wait for {wanted!r}: {why}")
+        self.run, self.wanted, self.why = run, wanted, why
 
 
 class LoopRunning(ConfigurationError):

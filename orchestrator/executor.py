@@ -10,8 +10,9 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from orchestrator.errors import DeniedByHook
-from orchestrator.events.facts import StepEnded, StepStarted
+from orchestrator.events.facts import Answered, StepEnded, StepPaused, StepStarted
 from orchestrator.events.glimpses import StepAdmitted, StepQueued
+from orchestrator.events.recorded import Recorded
 from orchestrator.frontier import Frontier
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue
@@ -117,7 +118,8 @@ class _Walk:
     ) -> None:
         self._plan, self._inputs, self._tries = plan, inputs, tries
         self._work, self._ledger, self._hooks = work, ledger, hooks
-        self._waiting: list[Waiting] = []
+        self._waiting: dict[str, Waiting] = {}
+        self._workers = 0
         self._known = {
             step_id: replace(ledger.state.steps[this.scope, this.attempt], step=step_id)
             for step_id, this in tries.items()
@@ -131,26 +133,61 @@ class _Walk:
         for step_id, result in self._frontier.in_plan_order().items():
             if step_id not in self._known:  # skipped by what is known, and not written down before the run was interrupted
                 await self._write_down(result)
-        with sole_error():
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._worker, group)
+        while self._frontier.ready:
+            await self._work_on()
+            await self._ledger.catch_up()
+            for waiting in tuple(self._waiting):
+                if waiting in self._ledger.state.answers:
+                    self._take_up(waiting)
         results = self._frontier.in_plan_order()
         if self._waiting:
-            return Suspended(results=results, waiting=tuple(self._waiting))
+            return Suspended(results=results, waiting=tuple(self._waiting.values()))
         unfinished = tuple(self._tries[name].digest for name, end in results.items() if not isinstance(end, Succeeded))
         return Settled(results=results, unfinished=unfinished)
 
+    async def _work_on(self) -> None:
+        """Do what can be done now, and what answers allow that come meanwhile."""
+
+        def hear(recorded: Recorded) -> None:
+            if isinstance(recorded.event, Answered) and self._workers and self._take_up(recorded.event.waiting):
+                group.start_soon(self._worker, group)
+
+        with self._ledger.listening(hear), sole_error():
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._worker, group)
+
+    def _take_up(self, waiting: str) -> bool:
+        """The step that waited for this answer may start again. Whether there was one."""
+        answered = self._waiting.get(waiting)
+        if answered is None:
+            return False
+        self._waiting = {each: wait for each, wait in self._waiting.items() if wait.step != answered.step}
+        self._ledger.rewind(self._tries[answered.step].scope)
+        self._frontier.again(answered.step)
+        return True
+
     async def _worker(self, group: TaskGroup) -> None:
         """Does one ready step after another. Where more are ready than it can do at once, it calls for one more worker."""
+        self._workers += 1
         while (step := self._frontier.take()) is not None:
             if self._frontier.ready:
                 group.start_soon(self._worker, group)
             ended = await self._do(step)
             if isinstance(ended, tuple):
-                self._waiting.extend(ended)
+                await self._pause(ended)
             else:
                 await self._settle(ended)
             await anyio.lowlevel.checkpoint()  # steps that never wait must not keep the others from being heard
+        self._workers -= 1
+
+    async def _pause(self, waits: tuple[Waiting, ...]) -> None:
+        for waiting in waits:
+            if waiting.id not in self._ledger.state.paused:
+                await self._ledger.record(StepPaused(waiting=waiting))
+            self._waiting[waiting.id] = waiting
+        for waiting in waits:
+            if waiting.id in self._ledger.state.answers:  # it came in the meantime
+                self._take_up(waiting.id)
 
     async def _do(self, step: AnyStep) -> StepEnd:
         try:
@@ -165,7 +202,7 @@ class _Walk:
                     step_kind=step.kind,
                     scope=scope,
                     attempt=attempt,
-                    task=step.task,
+                    task=step.about,
                     model=self._work.model_name(step),
                 )
             )
@@ -176,6 +213,7 @@ class _Walk:
             label=step.id,
             rank=self._frontier.rank(step.id),
             deadline=anyio.current_time() + self._work.seconds(step),
+            in_doubt=step.in_doubt,
             queued=partial(self._queued, step.id),
         )
         sight = Sight(plan=self._plan, inputs=self._inputs, results=self._frontier.results, call=call)

@@ -73,6 +73,11 @@ class Frontier:
                 return self._steps[step_id]
         return None
 
+    def again(self, step_id: str) -> None:
+        """A step that was taken and has not settled may start again: what it waited for is there."""
+        self._started.discard(step_id)
+        self._offer(step_id)
+
     def settle(self, result: StepResult) -> tuple[Skipped, ...]:
         """Take in how a step ended. Returns the steps that can't run any more because of it, in plan order."""
         self.results[result.step] = result

@@ -14,6 +14,7 @@ from planner.results import StepResult
 from registry.calls import Call
 from registry.errors import ToolDenied
 from registry.messages import Piece, Reply, ToolCall
+from registry.storable import unstorable
 from registry.tools.tool import Observation
 
 P = ParamSpec("P")
@@ -91,7 +92,7 @@ class CompositeHook(Hook):
 
     async def should_stream(self, iteration: int) -> bool:
         answers = [await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration) for hook in self._hooks]
-        return any(answers)
+        return any(answer is True for answer in answers)  # a word such as "false" is not
 
     async def on_stream(self, piece: Piece, call: Call) -> None:
         for hook in self._hooks:
@@ -127,7 +128,12 @@ class CompositeHook(Hook):
             if isinstance(error, ToolDenied) and method == hook.before_tool:  # its sentence is for the model
                 raise
             raise DeniedByHook(what, f"{type(error).__name__}: {error}") from error
-        return given if isinstance(hook, Observer) else answer
+        if isinstance(hook, Observer) or answer is given:
+            return given
+        found = unstorable(answer, "its answer") if answer is not None else "its answer is None"
+        if found is not None:
+            raise DeniedByHook(what, found)
+        return answer
 
 
 def as_one(hook: Hook | None) -> CompositeHook:

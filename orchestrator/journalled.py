@@ -6,9 +6,11 @@ from typing import TypeVar
 
 import anyio
 
+from orchestrator.clearance import clearance
 from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
 from orchestrator.keys import request_digest, tool_digest
 from orchestrator.ledger import Ledger
+from orchestrator.tries import bounded
 from orchestrator.waiting import Waiting
 from registry.calls import Call
 from registry.errors import ModelError, Truncated, Unreachable
@@ -22,6 +24,9 @@ from registry.tools.tool import Effect, Observation
 from registry.usage import UNMETERED
 
 T = TypeVar("T")
+
+Turn = Callable[[], Awaitable[None]]
+"""Waits until the calls that come before have begun."""
 
 _GRACE = 0.1
 """Seconds after a call's deadline in which the layers below may say how it ended, for they know what their attempts cost."""
@@ -131,17 +136,34 @@ class JournalledTools:
         self._ledger.reused += known is not None
         return known
 
-    async def observe(self, wanted: ToolCall, call: Call) -> Observation | Waiting:
-        """A new outcome for the call under `call.key`. What was begun before runs again only where that does no harm."""
-        effect = self._effect(wanted.name)
-        if call.key not in self._ledger.state.intents:
+    async def observe(self, wanted: ToolCall, call: Call, *, turn: Turn | None = None) -> Observation | Waiting:
+        """A new outcome for the call under `call.key`, or what it waits for. What was begun before does not just run again.
+
+        `turn` is awaited before anything begins.
+        """
+        state, effect = self._ledger.state, self._effect(wanted.name)
+        if wanted.name in self.tools:
+            instead = await clearance(self.tools.get(wanted.name), wanted, call, state)
+            if isinstance(instead, Waiting):
+                return instead
+            if instead is not None:
+                await self.observed(instead, call)
+                return instead
+        if turn is not None:
+            await turn()
+        if not state.begun[call.key] or effect not in ("pure", "keyed"):
             await self._ledger.record(_intent(wanted, call, effect))
-        elif effect not in ("pure", "keyed"):
-            what = f"{wanted.name} was begun with {wanted.arguments}, and nobody knows whether it happened"
-            return Waiting(step=call.label, key=call.key, what=what)
-        observation = await call_tool(self.tools, wanted, call)
+        facts = (recorded.event for recorded in self._ledger.facts)
+        observation = bounded(self.tools, await call_tool(self.tools, wanted, call), call, facts)
         await self.observed(observation, call)
         return observation
+
+    async def foresee(self, wanted: ToolCall, call: Call) -> Waiting | None:
+        """What the call will wait for when it is its turn, as far as that can be said now. Nothing runs."""
+        if wanted.name not in self.tools or call.key in self._ledger.state.observations:
+            return None
+        instead = await clearance(self.tools.get(wanted.name), wanted, call, self._ledger.state)
+        return instead if isinstance(instead, Waiting) else None
 
     async def observed(self, observation: Observation, call: Call) -> None:
         """Write down an outcome, also of a call that was refused before it could run."""

@@ -1,18 +1,30 @@
 """The ledger of one run: the one place where Facts are written, folded and announced, in that order."""
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from orchestrator.events.facts import Fact
+import anyio
+import anyio.lowlevel
+
+from orchestrator.errors import RunError
+from orchestrator.events.facts import Fact, PhaseBegan, StepStarted, ToolStarted
 from orchestrator.events.glimpses import Glimpse
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.memory import MemoryJournal
-from orchestrator.journal.protocol import Journal, Writer
+from orchestrator.journal.protocol import Journal, Line, Writer
 from orchestrator.ports import Ports
-from orchestrator.state import RunState, folded
+from orchestrator.state import RunState
 from orchestrator.watching import Telling
 from registry.calls import Call
+
+CLAIM_SECONDS = 30.0
+"""How long a claim outlives its holder's last sign of life."""
+
+Listener = Callable[[Recorded], None]
 
 
 class Ledger:
@@ -22,59 +34,201 @@ class Ledger:
     made. So a key doesn't depend on what other calls came before, and a resumed run finds its finished calls again.
     """
 
-    def __init__(self, run: str, writer: Writer, *, now: Callable[[], datetime], state: RunState | None = None) -> None:
+    def __init__(
+        self,
+        run: str,
+        writer: Writer,
+        journal: Journal,
+        *,
+        now: Callable[[], datetime],
+        past: Iterable[Recorded] = (),
+    ) -> None:
         self.run = run
-        self.state = state or RunState()
+        self.state = RunState()
         self.telling = Telling()
         self.reused = 0
-        self._writer = writer
-        self._now = now
-        self._counted: Counter[tuple[str, int]] = Counter()
+        self._writer, self._journal, self._now = writer, journal, now
+        self._counted: dict[str, Counter[tuple[str, int]]] = {}
+        self._listeners: list[Listener] = []
+        self._told = 0
+        self._next: _Batch | None = None
+        self._pen = _Pen()
+        for recorded in past:
+            self._announce(recorded)
 
-    async def record(self, fact: Fact) -> None:
-        """Write first, announce second. Raises `LeaseLost` when the run is no longer ours."""
-        recorded = await self._writer.append(fact, self._now().timestamp())
-        self.state.fold(fact)
-        self.telling.tell(recorded)
+    async def record(self, fact: Fact) -> Recorded:
+        """Write first, announce second. Returns what counts: for an outcome that was there already, the first one.
+
+        Facts that come while others are being written are written together. Nothing begins in a run that is being cancelled.
+        Raises `LeaseLost` when the run is no longer ours, and other `RunError`s of the journal.
+        """
+        if self.state.cancelled and isinstance(fact, PhaseBegan | StepStarted | ToolStarted):
+            await anyio.lowlevel.checkpoint_if_cancelled()  # whose turn it was already has not heard of it
+        line = (fact, self._now().timestamp())
+        if self._pen.free and self._next is None:
+            (recorded,) = await self._write([line])
+            return recorded
+        batch, leads = self._next, self._next is None
+        if batch is None:
+            batch = self._next = _Batch()
+        place = batch.add(line)
+        if leads:
+            await self._write_all(batch)
+        else:
+            await batch.written.wait()  # to be cancelled here changes nothing: the Fact is on its way
+        if batch.error is not None:
+            raise batch.error
+        return batch.recorded[place]
+
+    async def catch_up(self) -> None:
+        """Take in what others have written to this run."""
+        await self._pen.take()
+        try:
+            for recorded in await self._journal.read(self.run, after=self._told):
+                self._announce(recorded)
+        finally:
+            self._pen.put_back()
+
+    async def keep(self) -> None:
+        """Hold the claim for as long as this goes on, and hear what others say to the run. Raises `LeaseLost`."""
+        while self._writer.glance is not None:
+            await anyio.sleep(self._writer.glance)
+            if await self._writer.renew() > self._told:
+                await self.catch_up()
+
+    async def release(self) -> None:
+        """Let others have the run at once."""
+        await self._writer.release()
 
     def glimpse(self, glimpse: Glimpse) -> None:
         """Tell those who watch now; nobody else will ever know."""
         self.telling.tell(Recorded(seq=None, time=self._now().timestamp(), run=self.run, event=glimpse))
 
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Within the block the listener hears of each new Fact, whoever wrote it, when it has been folded."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
     def key(self, call: Call, kind: str, digest: str, *, across_attempts: bool = False) -> str:
         """The key of the next call of this content in this scope. An effect has one key `across_attempts`."""
         stem = f"{call.scope}/{kind}/{digest}"
-        counted = (stem, call.attempt)
-        self._counted[counted] += 1
+        counted, this = self._counted.setdefault(call.scope, Counter()), (stem, call.attempt)
+        counted[this] += 1
         attempt = "" if across_attempts or call.attempt == 1 else f"@{call.attempt}"
-        return f"{stem}/{self._counted[counted]}{attempt}"
+        return f"{stem}/{counted[this]}{attempt}"
+
+    def answered(self, call: Call) -> int:
+        """How many replies are written down to calls of this scope, purpose and attempt."""
+        stem, attempt = f"{call.scope}/{call.purpose}/", "" if call.attempt == 1 else str(call.attempt)
+        return sum(key.startswith(stem) and key.partition("@")[2] == attempt for key in self.state.replies)
+
+    def rewind(self, scope: str) -> None:
+        """All calls of the scope are about to be made again, from the first one on: each finds the key that it had."""
+        self._counted.pop(scope, None)
 
     @property
     def facts(self) -> Iterable[Recorded]:
         """Every Fact so far, those of earlier lives of the run included."""
         return self.telling.facts()
 
+    async def _write_all(self, batch: "_Batch") -> None:
+        """Write down what is in the batch by the time that it is its turn."""
+        try:
+            with anyio.CancelScope(shield=True):  # waiting is no place to be cancelled at: what has happened is written down
+                await self._pen.wait()
+            self._next = None
+            batch.recorded = await self._write(batch.lines)
+        except Exception as error:
+            batch.error = error
+            raise
+        finally:
+            batch.written.set()
+
+    async def _write(self, lines: Sequence[Line]) -> tuple[Recorded, ...]:
+        """Write, then announce in the order of the journal, with what others wrote in between."""
+        await self._pen.take()
+        try:
+            written = await self._writer.append(*lines)
+            fresh = [recorded for recorded in written if recorded.place > self._told]
+            if fresh and fresh[-1].place > self._told + len(fresh):
+                with anyio.CancelScope(shield=True):
+                    fresh = list(await self._journal.read(self.run, after=self._told))
+            for recorded in fresh:
+                self._announce(recorded)
+        finally:
+            self._pen.put_back()
+        return written
+
+    def _announce(self, recorded: Recorded) -> None:
+        self._told += 1
+        self.state.fold(recorded.event)
+        self.telling.tell(recorded)
+        for listener in self._listeners:
+            listener(recorded)
+
+
+@dataclass(slots=True)
+class _Pen:
+    """Only one writes at a time. A lock would do as well and cost as much as all the rest of writing down a Fact in memory."""
+
+    free: bool = True
+    returned: anyio.Event | None = None
+
+    async def wait(self) -> None:
+        """Until it is free, which lasts to the next checkpoint of whoever waited."""
+        while not self.free:
+            self.returned = self.returned or anyio.Event()
+            await self.returned.wait()
+
+    async def take(self) -> None:
+        await self.wait()
+        self.free = False
+
+    def put_back(self) -> None:
+        self.free = True
+        if self.returned is not None:
+            self.returned.set()
+            self.returned = None
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Facts that go into the journal together, and what became of them. Whoever brings the first one writes them all."""
+
+    lines: list[Line] = field(default_factory=list)
+    recorded: tuple[Recorded, ...] = ()
+    error: Exception | None = None
+    written: anyio.Event = field(default_factory=anyio.Event)
+
+    def add(self, line: Line) -> int:
+        """The place of the Fact in the batch."""
+        self.lines.append(line)
+        return len(self.lines) - 1
+
 
 async def open_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
     """The ledger of a new run."""
-    writer = await journal.claim(run, holder=run, ttl=_CLAIM_SECONDS)
-    return Ledger(run, writer, now=ports.now)
+    writer = await journal.claim(run, holder=ports.holder(), ttl=CLAIM_SECONDS)
+    return Ledger(run, writer, journal, now=ports.now)
 
 
 async def reopen_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
-    """The ledger of a run that the journal knows, with its Facts folded and told again. Raises `UnknownRun`."""
-    await journal.read(run)  # a claim of a run that nobody knows would begin it
-    writer = await journal.claim(run, holder=run, ttl=_CLAIM_SECONDS)
-    past = await journal.read(run)  # from here on nobody else can add to it
-    ledger = Ledger(run, writer, now=ports.now, state=folded(recorded.event for recorded in past))
-    for recorded in past:
-        ledger.telling.tell(recorded)
-    return ledger
+    """The ledger of a run that the journal knows, with its Facts folded and told again. Raises `UnknownRun`, `RunHeld`."""
+    await journal.read(run, after=sys.maxsize)  # a claim of a run that nobody knows would begin it
+    writer = await journal.claim(run, holder=ports.holder(), ttl=CLAIM_SECONDS)
+    try:
+        past = await journal.read(run)  # from here on nobody else can add to it
+    except RunError:
+        await writer.release()
+        raise
+    return Ledger(run, writer, journal, now=ports.now, past=past)
 
 
 async def private_ledger() -> Ledger:
     """For an agent or a plan that is used alone: nothing outlives it, and nobody else knows it."""
-    return await open_ledger(MemoryJournal(), "alone", Ports())
-
-
-_CLAIM_SECONDS = 60.0
+    ports = Ports()
+    return await open_ledger(MemoryJournal(), ports.new_id(), ports)

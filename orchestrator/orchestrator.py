@@ -64,17 +64,23 @@ class Orchestrator:
         return _run_in_a_loop_of_its_own(lambda: self.run(goal, inputs=inputs))
 
     async def resume(self, run_id: str) -> Answer:
-        """Go on with a run of the journal as if nothing had happened. Raises `UnknownRun`."""
+        """Go on with a run of the journal as if nothing had happened.
+
+        Raises `UnknownRun`, `RunHeld` while somebody works on it, and `RunCancelled`.
+        """
         async with self.open_again(run_id) as run:
             return await run.answer()
 
     @asynccontextmanager
-    async def open(self, goal: str | Plan, *, inputs: Mapping[str, Json] | None = None) -> AsyncIterator[Run]:
+    async def open(
+        self, goal: str | Plan, *, inputs: Mapping[str, Json] | None = None, setup: Mapping[str, Json] | None = None
+    ) -> AsyncIterator[Run]:
         """A run to follow while it goes on: `async with orchestrator.open(goal) as run: async for event in run.events: ...`.
 
-        Leaving the block before the end interrupts the run.
+        Leaving the block before the end interrupts the run. `setup` is written down with it, for whoever is to begin it again.
         """
-        accepted = Accepted.of(goal, inputs or {}, today=self.ports.now().date().isoformat())
+        today = self.ports.now().date().isoformat()
+        accepted = Accepted.of(goal, inputs or {}, today=today, setup=setup or {})
         ledger = await open_ledger(self.journal, self.ports.new_id(), self.ports)
         async with self._living(ledger, accepted) as run:
             yield run

@@ -3,11 +3,14 @@
 Monotonic time and waiting are anyio's; the test suite and a simulator make those virtual.
 """
 
+import os
 import random
+import socket
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 
 
 def _new_id() -> str:
@@ -18,10 +21,21 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+_openings = count(1)
+
+
+def _holder() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()} (opening {next(_openings)})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """`now` is the wall clock, `new_id` makes run ids, `jitter` a number in [0, 1) that spreads retries."""
+    """`now` is the wall clock, `new_id` makes run ids, `jitter` a number in [0, 1) that spreads retries.
+
+    `holder` names each opening of a run to those who find it claimed.
+    """
 
     now: Callable[[], datetime] = _now
     new_id: Callable[[], str] = _new_id
     jitter: Callable[[], float] = random.random
+    holder: Callable[[], str] = _holder

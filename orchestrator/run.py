@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 import anyio
 
-from orchestrator.errors import LeaseLost, RunError
-from orchestrator.events.facts import InterruptReceived, RunEnded, RunInterrupted, RunOutcome, Summary
+from orchestrator.errors import LeaseLost, RunCancelled, RunError
+from orchestrator.events.facts import CancelRequested, InterruptReceived, RunEnded, RunInterrupted, RunOutcome, Summary
 from orchestrator.events.recorded import Recorded
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import Ledger
+from orchestrator.state import abandoned, answer_to
 from orchestrator.summary import summarised
-from orchestrator.waiting import Waiting
+from orchestrator.unwrapping import sole_error
+from orchestrator.waiting import Decision, Waiting
 from planner import Plan
 from planner.results import Results, Verdict
 from registry.errors import DagwrightError
@@ -43,8 +45,12 @@ class Run:
     def __init__(self, ledger: Ledger, interrupts: InterruptQueue) -> None:
         self._ledger, self._interrupts = ledger, interrupts
         self._over = anyio.Event()
+        self._work = anyio.CancelScope()
         self._answer: Answer | None = None
         self._error: Exception | None = None
+        for recorded in ledger.facts:  # of earlier lives of the run
+            if isinstance(recorded.event, InterruptReceived):
+                interrupts.put(recorded.event.text)
 
     @property
     def id(self) -> str:
@@ -56,10 +62,26 @@ class Run:
         """Every event from the first one on, then each as it happens; ends with the run. Each reader has its own place."""
         return self._ledger.telling.watch()
 
+    @property
+    def pending(self) -> tuple[Waiting, ...]:
+        """What waits for an answer, in the order it came up."""
+        return self._ledger.state.pending
+
     async def interrupt(self, text: str) -> None:
         """Send a message to every agent at work, and to those that begin later."""
         await self._ledger.record(InterruptReceived(text=text))
-        self._interrupts.put(text)
+
+    async def decide(self, waiting: str, decision: Decision, *, text: str = "", by: str = "") -> None:
+        """Answer to what waits under this id: approve or reject it, answer a question, or say what became of a call in doubt.
+
+        Raises `UnknownWaiting` when nothing waits under it, or not for such an answer.
+        """
+        await self._ledger.record(answer_to(self.id, self._ledger.state, waiting, decision, text=text, by=by))
+
+    async def cancel(self, why: str = "") -> None:
+        """End the run for good: nothing new starts, what runs is cancelled. What was finished stays finished, the run too."""
+        if not self._ledger.state.over:
+            await self._ledger.record(CancelRequested(why=why))
 
     async def answer(self) -> Answer:
         """Waits for the end. Raises the error that ended the run, if one did."""
@@ -73,7 +95,8 @@ class Run:
     async def live(self, story: Callable[[], Awaitable[Answer]]) -> None:
         """Tell the story to its end, and write down how it ended: the one way out of a run."""
         try:
-            await self._lived(story)
+            with self._ledger.listening(self._hear):
+                await self._lived(story)
         except LeaseLost as error:  # whoever holds the run now writes its end
             self._error = error
         except Exception as bug:  # who waits for the answer hears of it too
@@ -82,16 +105,53 @@ class Run:
         finally:
             self._ledger.telling.end()
             self._over.set()
+            with anyio.CancelScope(shield=True):
+                await self._ledger.release()
+
+    def _hear(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case InterruptReceived(text=text):
+                self._interrupts.put(text)
+            case CancelRequested():
+                self._work.cancel()
+            case _:
+                pass
 
     async def _lived(self, story: Callable[[], Awaitable[Answer]]) -> None:
         ledger, began = self._ledger, anyio.current_time()
         try:
-            self._answer = await story()
+            if not ledger.state.cancelled:
+                with self._work:
+                    self._answer = await self._kept(story)
+            if ledger.state.cancelled:  # while it was being suspended
+                self._answer = None
         except DagwrightError as error:
             self._error = error
-            summary = summarised(ledger.facts, wall_seconds=anyio.current_time() - began, reused=ledger.reused)
-            await ledger.record(RunEnded(outcome="failed", summary=summary, error=str(error)))
+            await ledger.record(RunEnded(outcome="failed", summary=self._summary(began), error=str(error)))
         finally:
             if self._answer is None and self._error is None:
                 with anyio.CancelScope(shield=True):
-                    await ledger.record(RunInterrupted(why="the process stopped working on it"))
+                    await self._cut_short(began)
+
+    async def _kept(self, story: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The story, told while the claim to the run is kept."""
+        with sole_error():
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._ledger.keep)
+                answer = await story()
+                group.cancel_scope.cancel()
+        return answer
+
+    async def _cut_short(self, began: float) -> None:
+        ledger = self._ledger
+        if not ledger.state.cancelled:
+            await ledger.record(RunInterrupted(why="the process stopped working on it"))
+            return
+        self._error = RunCancelled(self.id)
+        for end in abandoned(ledger.state):
+            await ledger.record(end)
+        if not ledger.state.over:
+            await ledger.record(RunEnded(outcome="cancelled", summary=self._summary(began), error=str(self._error)))
+
+    def _summary(self, began: float) -> Summary:
+        return summarised(self._ledger.facts, wall_seconds=anyio.current_time() - began, reused=self._ledger.reused)

@@ -6,8 +6,9 @@
     ANTHROPIC_API_KEY  the key of Anthropic, for models such as anthropic:claude-sonnet-4-5; where it is the only one set,
                        Anthropic's is the model that is asked
     DAGWRIGHT_CONFIG   the TOML file to read instead of `dagwright.toml` in the working folder
+    DAGWRIGHT_JOURNAL  the file in which runs are kept, or :memory: to keep none; before `journal.path` of the TOML file
 
-The file names further models, who plays which role, and the limits of a run:
+The file names further models, who plays which role, the limits of a run, and where runs are kept:
 
     [models.big]
     provider = "openai"            # or anthropic, ollama, lmstudio, llamacpp, vllm, local
@@ -17,6 +18,10 @@ The file names further models, who plays which role, and the limits of a run:
     context_window = 128000        # in tokens
     max_concurrency = 8            # requests at a time to its endpoint
     abilities = { tool_call = true, json_mode = true, json_schema = false }
+    max_output = 8192              # tokens of a reply, where nothing else caps it: for models of anthropic
+    thinking = 4096                # tokens that it may think besides: for models of anthropic
+    price = { input = 2.5, output = 10, cache_read = 1.25 }    # dollars for a million tokens, where the known price is wrong
+    price_as = "openai:gpt-4o"     # or: the model that charges the same, for a deployment with a name of its own
 
     [roles]
     planning = "big"
@@ -24,12 +29,17 @@ The file names further models, who plays which role, and the limits of a run:
 
     [limits]                       # the fields of `orchestrator.limits.Limits`
     step_seconds = 300
+
+    [journal]
+    path = "runs.sqlite3"          # relative to this file; ~/.local/state/dagwright/journal.sqlite3 where nothing is said
+    synchronous = "normal"         # faster, and a power cut may take the last moments of a run; "full" keeps all of it
 """
 
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,13 +47,36 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt,
 
 from orchestrator.limits import Limits
 from registry.errors import ConfigurationError, there_are
+from registry.models.prices import Price
 
 CONFIG_FILE = "dagwright.toml"
+
+IN_MEMORY = ":memory:"
+"""The path of a journal that keeps nothing beyond the process."""
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """The environment variables that hold the keys of providers."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _decimal(value: object) -> object:
+    """A number of the file as it was written: 0.1 is a tenth, and not the nearest binary fraction."""
+    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Dollars = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0)]
+
+
+class PriceSettings(BaseModel):
+    """A `price`, in US dollars for a million tokens. Without prices of their own, cached tokens cost what the input does."""
+
+    model_config = _STRICT
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
 
 
 class ModelSettings(BaseModel):
@@ -58,6 +91,23 @@ class ModelSettings(BaseModel):
     context_window: PositiveInt | None = None
     abilities: dict[Literal["tool_call", "json_mode", "json_schema"], bool] = {}
     max_concurrency: PositiveInt | None = None
+    max_output: PositiveInt | None = None
+    thinking: PositiveInt | None = None
+    price: PriceSettings | None = None
+    price_as: str | None = None
+
+    @property
+    def own_price(self) -> Price | None:
+        """The price as the models' layers know it."""
+        return None if self.price is None else Price(**self.price.model_dump())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalSettings:
+    """`path` is None for a journal in memory. A power cut takes nothing from a "full" one, from a "normal" one its end."""
+
+    path: Path | None = None
+    synchronous: Literal["full", "normal"] = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +115,7 @@ class Settings:
     """`keys` go by their environment variables, those that are set. `base_url` and `model` are the default endpoint's.
 
     `models` go by the name that the file gives them. `roles` names each role's model, and after it those to fall back on.
+    `file` is the settings file that was read, None where there is none.
     """
 
     keys: Mapping[str, SecretStr] = field(default_factory=dict)
@@ -73,6 +124,8 @@ class Settings:
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    journal: JournalSettings = field(default_factory=JournalSettings)
+    file: Path | None = None
 
 
 def read_settings(
@@ -83,7 +136,8 @@ def read_settings(
     Raises `ConfigurationError`, which names the setting at fault and never shows a value.
     """
     environ = os.environ if environ is None else environ
-    file = _read(_place(environ, config, folder or Path()))
+    place = _place(environ, config, folder or Path())
+    file = _read(place)
     variables = {*KEYS, *(model.api_key_env for model in file.models.values() if model.api_key_env)}
     return Settings(
         keys={name: SecretStr(environ[name].strip()) for name in sorted(variables) if environ.get(name, "").strip()},
@@ -92,6 +146,8 @@ def read_settings(
         models=file.models,
         roles=file.roles,
         limits=Limits(**file.limits.model_dump()),
+        journal=JournalSettings(path=_journal(environ, file, place), synchronous=file.journal.synchronous),
+        file=place and place.absolute(),
     )
 
 
@@ -107,12 +163,20 @@ _LIMITS: dict[str, Any] = {limit.name: (Annotated[limit.type, Field(gt=0)], limi
 _LimitsTable: Any = create_model("_LimitsTable", __config__=_STRICT, **_LIMITS)
 
 
+class _JournalTable(BaseModel):
+    model_config = _STRICT
+
+    path: Annotated[str, Field(min_length=1)] | None = None
+    synchronous: Literal["full", "normal"] = "full"
+
+
 class _File(BaseModel):
     model_config = _STRICT
 
     models: dict[str, ModelSettings] = {}
     roles: dict[str, Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1)]] = {}
     limits: _LimitsTable = _LimitsTable()
+    journal: _JournalTable = _JournalTable()
 
 
 def _place(environ: Mapping[str, str], config: Path | None, folder: Path) -> Path | None:
@@ -121,6 +185,25 @@ def _place(environ: Mapping[str, str], config: Path | None, folder: Path) -> Pat
         return config or Path(named)
     default = folder / CONFIG_FILE
     return default if default.is_file() else None
+
+
+def _journal(environ: Mapping[str, str], file: _File, place: Path | None) -> Path | None:
+    """Where runs are kept: what the environment says, or else the file, or else the usual folder for such things."""
+    if named := environ.get("DAGWRIGHT_JOURNAL", "").strip():
+        return None if named == IN_MEMORY else Path(named).expanduser().absolute()
+    if place is not None and file.journal.path is not None:
+        return None if file.journal.path == IN_MEMORY else place.absolute().parent / Path(file.journal.path).expanduser()
+    state = Path(environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # a relative one is to be ignored, says the XDG specification
+        state = _home(environ) / ".local" / "state"
+    return state / "dagwright" / "journal.sqlite3"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    try:
+        return Path(environ.get("HOME") or Path.home())
+    except RuntimeError as error:
+        raise ConfigurationError("there is no home folder to keep runs in: set DAGWRIGHT_JOURNAL to a file") from error
 
 
 def _read(path: Path | None) -> _File:
@@ -149,6 +232,12 @@ def _fault(error: ValidationError) -> str:
 
 def _known(place: list[str]) -> Iterable[str]:
     """The settings that there are beside this one."""
-    tables: Mapping[str, Any] = {"models": ModelSettings, "limits": _LimitsTable}
-    table = tables[place[0]] if len(place) > 1 else _File
+    tables: Mapping[str, Any] = {
+        "models": ModelSettings,
+        "limits": _LimitsTable,
+        "price": PriceSettings,
+        "journal": _JournalTable,
+    }
+    within = place[-2] if place[-2:-1] == ["price"] else place[0]
+    table = tables[within] if len(place) > 1 else _File
     return tuple(table.model_fields)

@@ -1,24 +1,33 @@
 """What the facts of a run fold to: all that a resumed run knows."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from orchestrator.errors import UnknownWaiting
 from orchestrator.events.facts import (
+    Answered,
     AnswerWritten,
+    CancelRequested,
+    InterruptHeard,
     ModelFailed,
     ModelReplied,
     PhaseBegan,
     PlanReady,
+    PlanRejected,
     RunEnded,
     RunStarted,
     StepEnded,
+    StepPaused,
     StepStarted,
     ToolEnded,
     ToolStarted,
     VerdictReached,
 )
 from orchestrator.events.recorded import Event
-from planner.results import StepResult
+from orchestrator.waiting import DECISIONS, Decision, Waiting
+from planner.results import Failed, StepResult
+from registry.errors import there_are
 from registry.messages import Reply
 from registry.tools.tool import Observation
 from registry.usage import Usage
@@ -31,23 +40,40 @@ Attempt = tuple[str, int]
 class RunState:
     """A fold over Facts, in their order. Nothing but `fold` changes it.
 
-    `replies`, `observations` and `intents` go by call key; an intent without observation is a call in doubt. `steps` go by the
-    scope of a step, which is its content and not its name, and by attempt. `usage` is what all calls cost, failed ones too.
-    `rounds` and `phases` are in the order they came.
+    `replies`, `observations` and `begun` go by call key; a call that was begun (so often) and has no observation is in doubt.
+    `steps` go by the scope of a step, which is its content and not its name, and by attempt; `starts` hold the step's name.
+    `usage` is what all calls cost, failed ones too. `rounds` and `phases` are in the order they came; `rejected` are the rounds
+    for which no plan was to be had, once for each time. `paused` and `answers` go by the id of what waits. `cancelled` says that
+    somebody wants the run ended. `heard` is what an agent took in of the user's messages, by its scope, attempt and place.
     """
 
     started: RunStarted | None = None
     phases: list[PhaseBegan] = field(default_factory=list)
     rounds: list[PlanReady] = field(default_factory=list)
+    rejected: list[int] = field(default_factory=list)
     verdicts: list[VerdictReached] = field(default_factory=list)
-    starts: set[Attempt] = field(default_factory=set)
+    starts: dict[Attempt, str] = field(default_factory=dict)
     steps: dict[Attempt, StepResult] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
-    intents: dict[str, ToolStarted] = field(default_factory=dict)
+    begun: Counter[str] = field(default_factory=Counter)
     observations: dict[str, Observation] = field(default_factory=dict)
+    paused: dict[str, Waiting] = field(default_factory=dict)
+    answers: dict[str, Answered] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     answer: AnswerWritten | None = None
     ended: RunEnded | None = None
+    cancelled: bool = False
+    heard: dict[tuple[str, int, int], tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to an end that stands. One that failed may be resumed, and end better."""
+        return self.ended is not None and self.ended.outcome != "failed"
+
+    @property
+    def pending(self) -> tuple[Waiting, ...]:
+        """What waits for an answer, in the order it came up."""
+        return tuple(waiting for each, waiting in self.paused.items() if each not in self.answers)
 
     def fold(self, fact: Event) -> None:
         """Take in one more Fact. A Glimpse changes nothing."""
@@ -58,11 +84,11 @@ class RunState:
             case ModelFailed():
                 self.usage += fact.usage
             case ToolStarted():
-                self.intents.setdefault(fact.key, fact)
+                self.begun[fact.key] += 1
             case ToolEnded():
                 self.observations.setdefault(fact.key, fact.observation)
             case StepStarted():
-                self.starts.add((fact.scope, fact.attempt))
+                self.starts.setdefault((fact.scope, fact.attempt), fact.step)
             case StepEnded():
                 self.steps.setdefault((fact.scope, fact.attempt), fact.result)
             case _:
@@ -72,16 +98,32 @@ class RunState:
         match fact:
             case RunStarted():
                 self.started = fact
-            case PhaseBegan():
+            case PhaseBegan() if fact.phase != "selecting_tools":  # which is no turn of the run, but of one of its agents
                 self.phases.append(fact)
             case PlanReady():
                 self.rounds.append(fact)
+            case PlanRejected():
+                self.rejected.append(fact.round)
             case VerdictReached():
                 self.verdicts.append(fact)
             case AnswerWritten():
                 self.answer = self.answer or fact
+            case _:
+                self._fold_word(fact)
+
+    def _fold_word(self, fact: Event) -> None:
+        match fact:
+            case StepPaused():
+                self.paused.setdefault(fact.waiting.id, fact.waiting)
+            case Answered():
+                self.answers.setdefault(fact.waiting, fact)
+            case CancelRequested():
+                self.cancelled |= not self.over
+            case InterruptHeard():
+                self.heard.setdefault((fact.scope, fact.attempt, fact.place), fact.texts)
             case RunEnded():
                 self.ended = fact
+                self.cancelled &= fact.outcome in ("failed", "cancelled")
             case _:
                 pass
 
@@ -92,3 +134,32 @@ def folded(facts: Iterable[Event]) -> RunState:
     for fact in facts:
         state.fold(fact)
     return state
+
+
+def abandoned(state: RunState) -> tuple[StepEnded, ...]:
+    """The ends of the steps that were begun and will not be finished, for the run was cancelled."""
+    return tuple(
+        StepEnded(
+            scope=scope,
+            attempt=attempt,
+            result=Failed(step=step, error="Cancelled", message="the run was cancelled", outcome="cancelled"),
+        )
+        for (scope, attempt), step in state.starts.items()
+        if (scope, attempt) not in state.steps
+    )
+
+
+def answer_to(run: str, state: RunState, waiting: str, decision: Decision, *, text: str = "", by: str = "") -> Answered:
+    """The Fact of an answer. `waiting` may be the beginning of an id, where there is but one such.
+
+    Raises `UnknownWaiting` when nothing waits under it, or what waits there has another kind of answer.
+    """
+    pending = {each.id: each for each in state.pending}
+    found = [each for each in pending if waiting and each.startswith(waiting)]
+    if len(found) != 1:
+        raise UnknownWaiting(run, waiting, "it is the beginning of several" if found else there_are(waiting, pending))
+    asked = pending[found[0]]
+    allowed = DECISIONS[asked.kind]
+    if decision not in allowed:
+        raise UnknownWaiting(run, waiting, f"to {asked.kind} one can say {' or '.join(allowed)}, and not {decision}")
+    return Answered(waiting=asked.id, key=asked.key, decision=decision, text=text, by=by)

@@ -1,15 +1,15 @@
-"""How one step is done: by a fresh agent, or by one tool call."""
+"""How one step is done: by a fresh agent, by one tool call, or by a person's word."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import anyio
 
 from orchestrator.agent import AgentResult, ReActAgent
 from orchestrator.batch import observe_all
-from orchestrator.errors import AgentStopped, IterationsExhausted, StepError, StepTimedOut
+from orchestrator.errors import AgentStopped, IterationsExhausted, Rejected, StepError, StepTimedOut
 from orchestrator.hooks import Hook
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.journalled import JournalledTools
@@ -17,8 +17,8 @@ from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
 from orchestrator.prompts import step_system, step_task
 from orchestrator.waiting import Waiting
-from planner import AnyStep, BrokenReference, Plan, Step, ToolStep
-from planner.references import implied, resolve
+from planner import AnyStep, ApprovalStep, BrokenReference, Plan, Step, ToolStep
+from planner.references import implied, rendered, resolve
 from planner.results import Failed, Results, Skipped, StepResult, Succeeded
 from registry.calls import Call
 from registry.context import fit_texts
@@ -58,7 +58,7 @@ class StepWork:
         limits: Limits,
         interrupts: InterruptQueue,
     ) -> None:
-        self._models, self._tools, self._ledger = models, tools, ledger
+        self._models, self._tools, self._ledger = models, tools.with_width(limits.tool_width), ledger
         self._hooks, self._limits, self._interrupts = hooks, limits, interrupts
 
     def seconds(self, step: AnyStep) -> float:
@@ -66,7 +66,7 @@ class StepWork:
         return step.timeout or self._limits.step_seconds
 
     def model_name(self, step: AnyStep) -> str:
-        """Who will do the step, empty for a tool."""
+        """Which model will do the step, empty where none does."""
         return self._models.model(step.model_hint).name if isinstance(step, Step) else ""
 
     async def do(self, step: AnyStep, sight: Sight) -> StepEnd:
@@ -77,6 +77,8 @@ class StepWork:
                     return await self._by_agent(step, sight)
                 case ToolStep():
                     return await self._by_tool(step, sight)
+                case ApprovalStep():
+                    return self._by_person(step, sight)
                 case _:
                     assert_never(step)
         except FAILS_A_STEP as error:
@@ -116,6 +118,20 @@ class StepWork:
         if seen.error is not None:
             return Failed(step=step.id, error=seen.error, message=seen.text, seconds=seconds, origins=origins)
         return Succeeded(step=step.id, output=seen.text, data=seen.data, seconds=seconds, origins=origins)
+
+    def _by_person(self, step: ApprovalStep, sight: Sight) -> StepEnd:
+        """What was shown, and nothing else, is what they said yes or no to: who comes back to it in another attempt is asked."""
+        question = resolve(step.question, inputs=sight.inputs, results=sight.results)
+        shown, call = rendered(question.value), sight.call
+        waiting = Waiting(step=step.id, key=call.scope, what=shown, kind="approval", nth=call.attempt)
+        answered = self._ledger.state.answers.get(waiting.id)
+        if answered is None:
+            return (waiting,)
+        if answered.decision != "approve":
+            return replace(failed(step, Rejected(answered.text, answered.by)), origins=question.origins)
+        output = f"approved by {answered.by or 'the user'}" + (answered.text and f": {answered.text}")
+        said: Json = {"by": answered.by, "text": answered.text}
+        return Succeeded(step=step.id, output=output, data=said, origins=question.origins)
 
     def _late(self, step: AnyStep, call: Call) -> StepTimedOut | None:
         """The step's own clock, when it has run out: whatever failed last, that is why."""

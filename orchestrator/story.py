@@ -5,7 +5,7 @@ Every part is written down when it is done, and taken from the ledger when it wa
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Self
 
 import anyio
@@ -16,9 +16,11 @@ from orchestrator.events.facts import (
     Phase,
     PhaseBegan,
     PlanReady,
+    PlanRejected,
     RunEnded,
     RunOutcome,
     RunStarted,
+    RunSuspended,
     VerdictReached,
 )
 from orchestrator.executor import DAGExecutor, Suspended
@@ -40,6 +42,7 @@ from registry.calls import Call
 from registry.errors import ConfigurationError
 from registry.messages import Json
 from registry.models.registry import ModelRegistry
+from registry.storable import unstorable
 from registry.tools.registry import ToolRegistry
 
 
@@ -51,14 +54,18 @@ class Accepted:
     plan: Plan | None
     inputs: Mapping[str, Json]
     today: str
+    setup: Mapping[str, Json] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, goal: str | Plan, inputs: Mapping[str, Json], *, today: str) -> Self:
+    def of(cls, goal: str | Plan, inputs: Mapping[str, Json], *, today: str, setup: Mapping[str, Json]) -> Self:
         if inputs and not isinstance(goal, Plan):
             raise ConfigurationError("inputs are for a plan that asks for them; a goal in words has none")
+        found = unstorable(dict(inputs), "inputs") or unstorable(dict(setup), "setup")
+        if found is not None:
+            raise ConfigurationError(found)
         if isinstance(goal, Plan):
-            return cls(goal=goal.goal, plan=goal, inputs=inputs, today=today)
-        return cls(goal=goal, plan=None, inputs=inputs, today=today)
+            return cls(goal=goal.goal, plan=goal, inputs=inputs, today=today, setup=setup)
+        return cls(goal=goal, plan=None, inputs=inputs, today=today, setup=setup)
 
     @classmethod
     def again(cls, state: RunState, run_id: str) -> Self:
@@ -96,7 +103,7 @@ class Story:
             await self._phase("executing")
             walked = await self._executor.walk(plan, inputs=self._accepted.inputs, attempts=attempts)
             if isinstance(walked, Suspended):
-                return self._answer(plan, walked.results, outcome="suspended", waiting=walked.waiting)
+                return await self._suspend(plan, walked)
             verdict = await self._judge(plan, walked.results, round_)
             if isinstance(verdict, Achieved) or not verdict.confidence or round_ >= self._rounds:
                 break  # a verdict without confidence says nothing that a revision could go by
@@ -117,7 +124,13 @@ class Story:
         accepted = self._accepted
         if self._ledger.state.started is None:
             await self._ledger.record(
-                RunStarted(goal=accepted.goal, plan=accepted.plan, inputs=accepted.inputs, today=accepted.today)
+                RunStarted(
+                    goal=accepted.goal,
+                    plan=accepted.plan,
+                    inputs=accepted.inputs,
+                    today=accepted.today,
+                    setup=accepted.setup,
+                )
             )
 
     async def _phase(self, phase: Phase) -> None:
@@ -134,18 +147,25 @@ class Story:
             return self._ledger.state.rounds[0].plan
         if self._accepted.plan is not None:
             return await self._ready(Planned(plan=self._accepted.plan))
-        planned = await self._planner().plan(
-            self._accepted.goal,
-            today=self._accepted.today,
-            tools=self._tools.specs,
-            hints=self._models.hints,
-            call=self._call("plan", 1),
-        )
-        return await self._ready(planned)
+        try:
+            planned = await self._planner().plan(
+                self._accepted.goal,
+                today=self._accepted.today,
+                tools=self._tools.specs,
+                hints=self._models.hints,
+                # What the model said before, in an earlier life of the run, was no plan: it is asked anew.
+                call=self._call("plan", 1, attempt=1 + self._ledger.state.rejected.count(1)),
+            )
+            return await self._ready(planned)
+        except PlanError as error:
+            await self._reject(1, error)
+            raise
 
     async def _revise(self, plan: Plan, results: Results, verdict: Verdict, round_: int) -> Plan | None:
         """The next plan, or None when there is none to be had. What it shares with the one before is not done again."""
         await self._phase("replanning")
+        if round_ in self._ledger.state.rejected:
+            return None
         if len(self._ledger.state.rounds) >= round_:
             return self._ledger.state.rounds[round_ - 1].plan
         try:
@@ -159,8 +179,14 @@ class Story:
                 call=self._call("plan", round_),
             )
             return await self._ready(planned, round_=round_, before=plan)
-        except (PlanError, DeniedByHook):  # the answer is made from what there is, and says what is missing
-            return None
+        except PlanError as error:  # the answer is made from what there is, and says what is missing
+            await self._reject(round_, error)
+        except DeniedByHook:
+            pass
+        return None
+
+    async def _reject(self, round_: int, error: PlanError) -> None:
+        await self._ledger.record(PlanRejected(round=round_, diagnostics=error.diagnostics, usage=error.usage))
 
     async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None) -> Plan:
         """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
@@ -207,11 +233,15 @@ class Story:
         await self._ledger.record(written)
         return written
 
+    async def _suspend(self, plan: Plan, walked: Suspended) -> Answer:
+        answer = self._answer(plan, walked.results, outcome="suspended", waiting=walked.waiting)
+        await self._ledger.record(RunSuspended(waiting=walked.waiting, summary=answer.summary))
+        return answer
+
     async def _end(self, plan: Plan, results: Results, verdict: Verdict, written: AnswerWritten) -> Answer:
         outcome: RunOutcome = "achieved" if isinstance(verdict, Achieved) else "missing"
         answer = self._answer(plan, results, outcome=outcome, output=written.text, verdict=verdict)
-        ended = self._ledger.state.ended
-        if ended is None or ended.outcome == "failed":  # a failed run may be resumed, and then end better
+        if not self._ledger.state.over:
             await self._ledger.record(RunEnded(outcome=outcome, summary=answer.summary, answer=written.text))
         return answer
 
@@ -242,5 +272,5 @@ class Story:
     def _planner(self) -> DAGPlanner:
         return DAGPlanner(JournalledModel(self._models.model("planning"), self._ledger))
 
-    def _call(self, purpose: Literal["plan", "verdict"], round_: int) -> Call:
-        return Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose)
+    def _call(self, purpose: Literal["plan", "verdict"], round_: int, *, attempt: int = 1) -> Call:
+        return Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose, attempt=attempt)

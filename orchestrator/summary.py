@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from orchestrator.events.facts import RunInterrupted, StepEnded, StepStarted, Summary, ToolEnded
+from orchestrator.events.facts import RunInterrupted, RunSuspended, StepEnded, StepStarted, Summary, ToolEnded
 from orchestrator.events.recorded import Recorded
 from orchestrator.state import folded
 from planner.results import Failed, Skipped, StepResult, Succeeded
@@ -45,7 +45,7 @@ def _overlapped(events: Iterable[object]) -> tuple[str, ...]:
                 running[step] = None
             case StepEnded(result=result):
                 running.pop(result.step, None)
-            case RunInterrupted():
+            case RunInterrupted() | RunSuspended():
                 running.clear()
             case _:
                 pass

@@ -78,10 +78,10 @@ def provider() -> Iterator[str]:
         thread.join()
 
 
-def ran(code: str, provider: str) -> list[str]:
+def ran(code: str, provider: str, folder: Path = ROOT) -> list[str]:
     environ = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "sk-of-a-test", "OPENAI_BASE_URL": provider}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environ, cwd=ROOT, check=False
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environ, cwd=folder, check=False
     )
     assert "" == done.stderr
     return done.stdout.splitlines()
@@ -111,6 +111,16 @@ def test_watching_and_submitting(provider: str) -> None:
 
     assert "achieved Written." == printed[-1]
     assert any(line.startswith("RunEnded(") for line in printed)
+
+
+def test_a_run_outlives_its_process(provider: str, tmp_path: Path) -> None:
+    """The snippet with the journal leaves a file, and a resumed run has the same answer."""
+    imports, body = SNIPPETS[3].split("\n\n", 1)
+    inside = "".join(f"    {line}\n" for line in body.splitlines())
+    main = f"goal = 'Which is larger, Lyon or Nice?'\nasync def main():\n{inside}import anyio\nanyio.run(main)"
+
+    assert ["True"] == ran("\n".join([SNIPPETS[0].split("answer = ")[0], imports, main]), provider, tmp_path)
+    assert (tmp_path / "runs.sqlite3").is_file()
 
 
 def test_the_readme_names_real_files() -> None:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.ending import guarded
-from orchestrator.cli.options import Options
+from orchestrator.cli.options import AsJson, Config, Models, Options, Output, Quiet, Texts, Verbose
+from orchestrator.cli.runs.app import over_the_journal
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -17,27 +18,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Texts = list[str] | None
+app.add_typer(over_the_journal)
+
 Goal = Annotated[str, typer.Argument(help="What you want, a plan file (.yaml, .json), or - to read the goal from stdin.")]
 PlanFile = Annotated[Path, typer.Argument(help="A plan in YAML or JSON.")]
-Models = Annotated[
-    Texts,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="[ROLE=]NAME",
-        help="local, openai:gpt-4o, ollama:llama3.2:1b, or a name of the settings file. A second one is the fallback.",
-    ),
-]
 Inputs = Annotated[Texts, typer.Option("--input", "-i", metavar="NAME=VALUE|@FILE", help="A value for an input of the plan.")]
 Tools = Annotated[Texts, typer.Option("--tools", metavar="MODULE:NAME", help="A tool, a function, or a list of them.")]
 Root = Annotated[Path | None, typer.Option(help="The folder that file tools see: the plan's, or the working folder.")]
-Config = Annotated[Path | None, typer.Option(help="The settings file, dagwright.toml by default.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer there too.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON on stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the answer and errors.")]
 Probe = Annotated[bool, typer.Option("--probe", help="Ask each model what it can really do; exit code 1 when one is down.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stderr.")]
 
 
 def command() -> Callable[..., Any]:

@@ -1,13 +1,15 @@
 """`dagwright demo`: a plan of our own, done by a model that comes with us."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.cli.asked import asked
 from orchestrator.cli.ending import say
 from orchestrator.cli.options import Options
-from orchestrator.cli.running import Session
+from orchestrator.cli.running import begun
 from orchestrator.cli.world import World
 from orchestrator.demo import demo_folder
+from orchestrator.settings import JournalSettings
 from orchestrator.wiring import EMBEDDED
 
 HONESTLY = (
@@ -17,10 +19,14 @@ HONESTLY = (
 
 
 def run_demo(world: World, options: Options, folder: Path | None = None) -> int:
-    """Runs the plan of the demo's folder, and says at the end which of its steps ran side by side. Returns the exit code."""
+    """Runs the plan of the demo's folder, and says at the end which of its steps ran side by side. Returns the exit code.
+
+    It is kept in memory: a demo leaves nothing behind.
+    """
     if options.models == (EMBEDDED,) and not options.quiet:
         say(HONESTLY)
-    session = Session(world, asked(str((folder or demo_folder()) / "brief.yaml"), options), options)
+    settings = replace(world.settings(None), journal=JournalSettings(path=None))
+    session = begun(world, asked(str((folder or demo_folder()) / "brief.yaml"), options), options, settings)
     code = session.to_the_end()
     if session.answer is not None and not options.quiet:
         overlapped = ", ".join(session.answer.summary.overlapped)

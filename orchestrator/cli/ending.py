@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+from orchestrator.errors import UnknownRun, UnknownWaiting
 from registry.errors import ConfigurationError, DagwrightError
 
 ACHIEVED = 0
@@ -33,7 +34,7 @@ def told(error: DagwrightError) -> int:
             print(diagnostic, file=sys.stderr)
         return NOT_ACHIEVED
     say(str(error))
-    return MISUSED if isinstance(error, ConfigurationError) else NOT_ACHIEVED
+    return MISUSED if isinstance(error, ConfigurationError | UnknownRun | UnknownWaiting) else NOT_ACHIEVED
 
 
 def say(sentence: str) -> None:

@@ -1,14 +1,17 @@
-"""`dagwright models`: who plays which role, and what each can really do."""
+"""`dagwright models`: who plays which role, what each charges, and what each can really do."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from orchestrator.cli.ending import ACHIEVED, INTERRUPTED, NOT_ACHIEVED, say
 from orchestrator.cli.options import Options
-from orchestrator.cli.view.text import counted, one_line
+from orchestrator.cli.view.text import counted, dollars_told, one_line, table
 from orchestrator.cli.world import World, in_a_loop
 from orchestrator.settings import Settings
+from orchestrator.wiring import tariff_named
 from registry.governor.fallback import FallbackModel
 from registry.models.model import Model
+from registry.models.prices import Tariff, can_look_up
 from registry.models.probing import PATIENCE, Probed, probe_all
 from registry.models.registry import ModelRegistry
 
@@ -26,7 +29,11 @@ def list_models(world: World, options: Options, *, probing: bool = False) -> int
         say("interrupted")
         return INTERRUPTED
     models, probed = seen
-    print("\n".join((*_roles(models), "", *_models(models))))
+    now = world.ports.now()
+    tariffs = {model.name: tariff_named(model.name, settings, now) for model in models.models}
+    print("\n".join((*_roles(models), "", *_models(models, tariffs))))
+    if None in tariffs.values() and not can_look_up():
+        say("published prices are not installed: pip install 'dagwright[prices]'")
     for name in settings.models:
         if name not in models.names:
             say(f"{name} is left out: its key is not set")
@@ -51,21 +58,30 @@ def _alone(model: Model) -> Model:
 
 
 def _roles(models: ModelRegistry) -> list[str]:
-    return _table([("role", "model"), *models.roles.items()])
+    return table([("role", "model"), *models.roles.items()])
 
 
-def _models(models: ModelRegistry) -> list[str]:
-    return _table([("model", "window", "abilities"), *map(_row, models.models)])
+def _models(models: ModelRegistry, tariffs: Mapping[str, Tariff | None]) -> list[str]:
+    rows = (_row(model, tariffs[model.name]) for model in models.models)
+    return table([("model", "window", "a million tokens", "abilities"), *rows])
 
 
-def _row(model: Model) -> tuple[str, str, str]:
+def _row(model: Model, tariff: Tariff | None) -> tuple[str, str, str, str]:
     window = "unknown" if model.context_window is None else f"{model.context_window:,}"
     able = ", ".join(name for name, can in model.abilities.items() if can)
-    return model.name, window, able or "text only"
+    return model.name, window, _price(tariff), able or "text only"
+
+
+def _price(tariff: Tariff | None) -> str:
+    """What short requests are charged, and by which other model's price."""
+    if tariff is None or tariff.free:
+        return "unknown" if tariff is None else "free"
+    came, went = map(dollars_told, tariff.per_million())
+    return f"{came} in, {went} out" + (f" (alias {tariff.alias})" if tariff.alias else "")
 
 
 def _probes(probed: tuple[Probed, ...]) -> list[str]:
-    return _table([("model", "reachable", *PROBED, "seconds", "note"), *map(_findings, probed)])
+    return table([("model", "reachable", *PROBED, "seconds", "note"), *map(_findings, probed)])
 
 
 def _findings(probed: Probed) -> tuple[str, ...]:
@@ -81,8 +97,3 @@ def _ability(can: bool | None, *, declared: bool) -> str:
 
 def _answer(yes: bool | None) -> str:
     return "?" if yes is None else "yes" if yes else "no"
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

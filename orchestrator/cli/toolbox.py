@@ -6,26 +6,29 @@ from pathlib import Path
 from types import ModuleType
 
 from orchestrator.ports import Ports
-from registry.builtin import builtin_tools
+from registry.builtin import ask_user, builtin_tools
 from registry.errors import ConfigurationError, there_are
 from registry.tools.function import as_tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Tool
 
 
-def toolbox(named: tuple[str, ...], root: Path, ports: Ports) -> ToolRegistry:
-    """Files are those below `root`. Each name is `module:name`. Raises `ConfigurationError`."""
+def toolbox(named: tuple[str, ...], root: Path, ports: Ports, folder: Path = Path()) -> ToolRegistry:
+    """Files are those below `root`. Each name is `module:name`, of a module in `folder` or installed.
+
+    Raises `ConfigurationError`.
+    """
     if not root.is_dir():
         raise ConfigurationError(f"no folder {str(root)!r} for the file tools")
-    own = tuple(tool for name in named for tool in _load(name))
-    return ToolRegistry((*builtin_tools(root, ports.now), *own))
+    own = tuple(tool for name in named for tool in _load(name, folder))
+    return ToolRegistry((*builtin_tools(root, ports.now), ask_user, *own))
 
 
-def _load(named: str) -> tuple[Tool, ...]:
+def _load(named: str, folder: Path) -> tuple[Tool, ...]:
     module_name, _, name = named.partition(":")
     if not module_name or not name:
         raise ConfigurationError(f"--tools {named!r} names no tool; write MODULE:NAME, such as my_tools:search")
-    module = _imported(module_name)
+    module = _imported(module_name, folder)
     if not hasattr(module, name):
         public = [known for known in vars(module) if not known.startswith("_")]
         raise ConfigurationError(f"--tools {named!r}: no {name!r} in {module.__file__}; {there_are(name, public)}")
@@ -36,15 +39,15 @@ def _load(named: str) -> tuple[Tool, ...]:
         raise ConfigurationError(f"--tools {named!r}: {error}") from error
 
 
-def _imported(name: str) -> ModuleType:
-    """The module, of the working folder first. That folder stays on the path, last: nothing installed is hidden by it."""
-    here = str(Path.cwd())
+def _imported(name: str, folder: Path) -> ModuleType:
+    """The module, of the folder first. That folder stays on the path, last: nothing installed is hidden by it."""
+    here = str(folder.absolute())
     sys.path.insert(0, here)
     try:
         return import_module(name)
     except Exception as error:  # whatever a user's own module raises
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
-            raise ConfigurationError(f"--tools: no module named {name!r}, in this folder or installed") from error
+            raise ConfigurationError(f"--tools: no module named {name!r}, in {here!r} or installed") from error
         raise ConfigurationError(f"--tools: importing {name!r} failed: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(here)

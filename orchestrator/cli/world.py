@@ -1,8 +1,8 @@
 """What the commands reach the outside by."""
 
 import signal
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -11,10 +11,14 @@ import anyio
 from anyio.abc import TaskStatus
 
 from orchestrator.cli.ending import say
+from orchestrator.errors import JournalDamaged, JournalUnusable
+from orchestrator.journal.memory import MemoryJournal
+from orchestrator.journal.protocol import Journal
 from orchestrator.ports import Ports
 from orchestrator.settings import Settings, read_settings
 from orchestrator.unwrapping import sole_error
 from orchestrator.wiring import wired
+from registry.errors import ConfigurationError
 from registry.models.registry import ModelRegistry
 
 T = TypeVar("T")
@@ -34,6 +38,23 @@ class World:
     ) -> AbstractAsyncContextManager[ModelRegistry]:
         """The models, connected for the length of the block."""
         return wired(settings, model_args, self.ports, tell=tell)
+
+    @asynccontextmanager
+    async def journal(self, settings: Settings) -> AsyncGenerator[Journal, None]:
+        """Where runs are kept, open for the length of the block. Raises `ConfigurationError` when it can't be opened."""
+        kept = settings.journal
+        if kept.path is None:
+            yield MemoryJournal()
+            return
+        from orchestrator.journal.sqlite import SqliteJournal
+
+        opening = SqliteJournal.open(kept.path, now=self.ports.now, synchronous=kept.synchronous)
+        async with AsyncExitStack() as stack:
+            try:
+                journal = await stack.enter_async_context(opening)
+            except (JournalDamaged, JournalUnusable) as error:
+                raise ConfigurationError(f"{error}; set DAGWRIGHT_JOURNAL to another file, or to :memory:") from error
+            yield journal
 
 
 def in_a_loop(main: Callable[[], Awaitable[T]]) -> T | None:

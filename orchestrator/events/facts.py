@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from orchestrator.waiting import Decision, Waiting
 from planner import Diagnostic, Plan
 from planner.results import StepResult, Verdict
 from registry.calls import Purpose
@@ -11,19 +12,26 @@ from registry.messages import Json, Reply
 from registry.tools.tool import Effect, Observation
 from registry.usage import Usage
 
+SCHEMA = 1
+"""The version of these types, and of what goes into the digests of call keys. A run of a newer one is not read."""
+
 RunOutcome = Literal["achieved", "missing", "failed", "suspended", "cancelled"]
 Phase = Literal["planning", "executing", "analyzing", "replanning", "synthesis", "selecting_tools"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """A goal, or a submitted plan, was accepted. `today` is the date that every prompt of this run shows (ISO 8601)."""
+    """A goal, or a submitted plan, was accepted. `today` is the date that every prompt of this run shows (ISO 8601).
+
+    `setup` is for whoever began the run, to begin it again in the same way: the engine does not read it.
+    """
 
     goal: str
     plan: Plan | None
     inputs: Mapping[str, Json]
     today: str
-    schema: int = 1
+    setup: Mapping[str, Json] = field(default_factory=dict)
+    schema: int = SCHEMA
     kind: Literal["run_started"] = "run_started"
 
 
@@ -44,6 +52,19 @@ class PlanReady:
     diff: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     usage: Usage = Usage()
     kind: Literal["plan_ready"] = "plan_ready"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRejected:
+    """There was no plan to be had from what the planner's model said, which its replies before this one hold.
+
+    A resumed run asks anew instead of reading them again.
+    """
+
+    round: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+    usage: Usage = Usage()
+    kind: Literal["plan_rejected"] = "plan_rejected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +145,41 @@ class StepEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepPaused:
+    """A step can't go on until somebody answers. Its siblings do."""
+
+    waiting: Waiting
+    kind: Literal["step_paused"] = "step_paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """Somebody answered, `by` whom if they said so. `waiting` is the id of what they were shown, `key` the call's or step's."""
+
+    waiting: str
+    key: str
+    decision: Decision
+    text: str = ""
+    by: str = ""
+    kind: Literal["answered"] = "answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InterruptReceived:
     text: str
     kind: Literal["interrupt_received"] = "interrupt_received"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptHeard:
+    """An agent took in messages, at the `place` of its loop where it listened, from 1: a resumed one hears them there again."""
+
+    scope: str
+    attempt: int
+    step: str
+    place: int
+    texts: tuple[str, ...]
+    kind: Literal["interrupt_heard"] = "interrupt_heard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +232,23 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSuspended:
+    """Nothing can go on until somebody answers. The process may end; the run goes on when it is resumed."""
+
+    waiting: tuple[Waiting, ...]
+    summary: Summary
+    kind: Literal["run_suspended"] = "run_suspended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelRequested:
+    """Somebody wants the run ended for good. Nothing new starts after this."""
+
+    why: str = ""
+    kind: Literal["cancel_requested"] = "cancel_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunInterrupted:
     """The process stopped working on the run; it can be resumed."""
 
@@ -186,19 +256,45 @@ class RunInterrupted:
     kind: Literal["run_interrupted"] = "run_interrupted"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailCut:
+    """The last records of the run were damaged and were set aside: the run goes on from before them."""
+
+    records: int
+    kind: Literal["tail_cut"] = "tail_cut"
+
+
 Fact = (
     RunStarted
     | PhaseBegan
     | PlanReady
+    | PlanRejected
     | StepStarted
     | ModelReplied
     | ModelFailed
     | ToolStarted
     | ToolEnded
     | StepEnded
+    | StepPaused
+    | Answered
     | InterruptReceived
+    | InterruptHeard
     | VerdictReached
     | AnswerWritten
     | RunEnded
     | RunInterrupted
+    | RunSuspended
+    | CancelRequested
+    | TailCut
 )
+
+
+def outcome_key(fact: Fact) -> str:
+    """What makes an outcome the only one of its call: the first one written counts. Empty for Facts that are no outcome."""
+    match fact:
+        case ModelReplied(key=key) | ToolEnded(key=key):
+            return f"{fact.kind}/{key}"
+        case Answered(waiting=waiting):
+            return f"{fact.kind}/{waiting}"
+        case _:
+            return ""

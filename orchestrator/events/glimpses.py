@@ -31,6 +31,17 @@ class StepAdmitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """More of a step's conversation is left out of its requests than before. A resumed run leaves the same out again."""
+
+    step: str
+    iteration: int
+    original_messages: int
+    kept_messages: int
+    kind: Literal["compacted"] = "compacted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Concluding:
     """A step's agent signals its final answer."""
 
@@ -63,4 +74,4 @@ class AnswerReset:
     kind: Literal["answer_reset"] = "answer_reset"
 
 
-Glimpse = ThinkingBegan | StepQueued | StepAdmitted | Concluding | AnswerBegan | AnswerPiece | AnswerReset
+Glimpse = ThinkingBegan | StepQueued | StepAdmitted | Compacted | Concluding | AnswerBegan | AnswerPiece | AnswerReset

@@ -8,17 +8,24 @@ from typing import Literal, assert_never
 from pydantic_core import from_json
 
 from orchestrator.events.facts import (
+    Answered,
     AnswerWritten,
+    CancelRequested,
+    InterruptHeard,
     InterruptReceived,
     ModelFailed,
     ModelReplied,
     PhaseBegan,
     PlanReady,
+    PlanRejected,
     RunEnded,
     RunInterrupted,
     RunStarted,
+    RunSuspended,
     StepEnded,
+    StepPaused,
     StepStarted,
+    TailCut,
     ToolEnded,
     ToolStarted,
     VerdictReached,
@@ -27,14 +34,17 @@ from orchestrator.events.glimpses import (
     AnswerBegan,
     AnswerPiece,
     AnswerReset,
+    Compacted,
     Concluding,
     StepAdmitted,
     StepQueued,
     ThinkingBegan,
 )
 from orchestrator.events.recorded import Event, Recorded, encode
+from orchestrator.waiting import Waiting
 from planner.results import Failed, Skipped, StepResult, Succeeded
 from registry.messages import Json, Reply
+from registry.tools.artifacts import Artifact
 from registry.usage import Usage
 
 Channel = Literal["step", "answer", "compact", "phase", "inject", "plan", "step_progress", "done"]
@@ -78,17 +88,17 @@ def project(recorded: Recorded) -> Projection:
 
 def _told(event: Event, run: str) -> tuple[Told, ...]:
     match event:
-        case RunStarted() | VerdictReached() | RunInterrupted():
+        case RunStarted() | VerdictReached() | InterruptHeard() | TailCut():
             return ()
         case PhaseBegan() | PlanReady() | InterruptReceived() | AnswerWritten() | RunEnded():
             return (_of_the_story(event, run),)
-        case StepStarted() | StepEnded() | StepQueued() | StepAdmitted():
+        case PlanRejected() | CancelRequested() | RunInterrupted() | RunSuspended():
+            return (("phase", _turn(event)),)
+        case StepStarted() | StepEnded() | StepPaused() | Answered() | StepQueued() | StepAdmitted():
             return (("step_progress", _progress(event)),)
-        case ModelReplied() | ModelFailed():
-            return _lap(event) if event.purpose == "step" else ()
-        case ToolStarted() | ToolEnded():
-            return (("step", _tool(event)),)
-        case ThinkingBegan() | Concluding() | AnswerBegan() | AnswerPiece() | AnswerReset():
+        case ModelReplied() | ModelFailed() | ToolStarted() | ToolEnded():
+            return _in_step(event)
+        case ThinkingBegan() | Compacted() | Concluding() | AnswerBegan() | AnswerPiece() | AnswerReset():
             return (_glimpsed(event),)
         case _:
             assert_never(event)
@@ -122,7 +132,7 @@ def _end(event: RunEnded, run: str) -> dict[str, Json]:
     return {
         "answer": event.answer,
         "iterations": summary.iterations,
-        "usage": asdict(summary.usage),
+        "usage": {**asdict(summary.usage), "cost": f"{summary.usage.cost:f}"},
         "elapsed": summary.wall_seconds,
         "achieved": event.outcome == "achieved",
         "run_id": run,
@@ -131,13 +141,36 @@ def _end(event: RunEnded, run: str) -> dict[str, Json]:
     }
 
 
-def _progress(event: StepStarted | StepEnded | StepQueued | StepAdmitted) -> dict[str, Json]:
+def _turn(event: PlanRejected | CancelRequested | RunInterrupted | RunSuspended) -> dict[str, Json]:
+    """A turn that the run takes and that no other channel tells of."""
+    match event:
+        case PlanRejected():
+            return {"phase": "plan_rejected", "diagnostics": [asdict(found) for found in event.diagnostics]}
+        case CancelRequested():
+            return {"phase": "cancelling", "why": event.why}
+        case RunInterrupted():
+            return {"phase": "interrupted", "why": event.why}
+        case RunSuspended():
+            return {"phase": "suspended", "waiting": [_shown(waiting) for waiting in event.waiting]}
+        case _:
+            assert_never(event)
+
+
+def _shown(waiting: Waiting) -> dict[str, Json]:
+    return {"id": waiting.id, "kind": waiting.kind, "step_id": waiting.step, "what": waiting.what}
+
+
+def _progress(event: StepStarted | StepEnded | StepPaused | Answered | StepQueued | StepAdmitted) -> dict[str, Json]:
     match event:
         case StepStarted():
             started = {"model": event.model, "task": event.task, "kind": event.step_kind}
             return {"step_id": event.step, "event": "started", "attempt": event.attempt, **started}
         case StepEnded():
             return {"step_id": event.result.step, **_ended(event.result)}
+        case StepPaused(waiting=waiting):
+            return {"step_id": waiting.step, "event": "paused", "why": waiting.what, "waiting": _shown(waiting)}
+        case Answered():
+            return {"event": "answered", "waiting": event.waiting, "decision": event.decision, "text": event.text, "by": event.by}
         case StepQueued():
             return {"step_id": event.step, "event": "paused", "why": "waits for a free request slot"}
         case StepAdmitted():
@@ -165,6 +198,16 @@ def _cost(result: Succeeded | Failed) -> dict[str, Json]:
 def _tokens(usage: Usage) -> dict[str, Json]:
     """Where they are not `tokens_exact`, there were at least so many."""
     return {"tokens": usage.tokens, "tokens_exact": usage.exact}
+
+
+def _in_step(event: ModelReplied | ModelFailed | ToolStarted | ToolEnded) -> tuple[Told, ...]:
+    match event:
+        case ModelReplied() | ModelFailed():
+            return _lap(event) if event.purpose == "step" else ()
+        case ToolStarted() | ToolEnded():
+            return (("step", _tool(event)),)
+        case _:
+            assert_never(event)
 
 
 def _lap(event: ModelReplied | ModelFailed) -> tuple[Told, ...]:
@@ -197,15 +240,23 @@ def _tool(event: ToolStarted | ToolEnded) -> dict[str, Json]:
                 "observation": seen.text,
                 "error": seen.error,
                 "iter_elapsed": seen.seconds,
+                **({"artifacts": [_artifact(each) for each in seen.artifacts]} if seen.artifacts else {}),
             }
         case _:
             assert_never(event)
 
 
-def _glimpsed(event: ThinkingBegan | Concluding | AnswerBegan | AnswerPiece | AnswerReset) -> Told:
+def _artifact(made: Artifact) -> dict[str, Json]:
+    return {**asdict(made), "size": made.size}
+
+
+def _glimpsed(event: ThinkingBegan | Compacted | Concluding | AnswerBegan | AnswerPiece | AnswerReset) -> Told:
     match event:
         case ThinkingBegan():
             return "step", {"step_id": event.step, "type": "thinking", "status": "start", "iteration": event.iteration}
+        case Compacted():
+            kept = {"original_messages": event.original_messages, "kept_messages": event.kept_messages}
+            return "compact", {"step_id": event.step, "iteration": event.iteration, **kept}
         case Concluding():
             return "step", {"step_id": event.step, "type": "answer", "status": "start"}
         case AnswerBegan():

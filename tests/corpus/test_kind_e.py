@@ -8,9 +8,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 
 import anyio
 import anyio.lowlevel
@@ -18,12 +19,22 @@ import httpx
 import orjson
 import pytest
 import trio
+from pydantic import ValidationError
 
 from orchestrator import MemoryJournal, Orchestrator
-from orchestrator.errors import LoopRunning
+from orchestrator.errors import JournalUnusable, LoopRunning
+from orchestrator.events.facts import RunStarted, StepEnded
 from orchestrator.events.glimpses import AnswerPiece, AnswerReset
+from orchestrator.events.project import project
+from orchestrator.events.recorded import Recorded, decode, encode
+from orchestrator.hooks import Hook
+from orchestrator.journal.protocol import WHOLE_RUN, Line, Writer
+from orchestrator.run import Answer
+from orchestrator.story import Accepted
+from planner import Input, Plan, Step, ToolStep
+from planner.results import Failed, StepResult, Succeeded
 from registry.calls import NO_CALL, Call
-from registry.errors import Truncated
+from registry.errors import ConfigurationError, Truncated
 from registry.governor.governor import GovernedModel, Governor
 from registry.governor.retry import RetryingModel
 from registry.http import HttpDoor, Timeouts
@@ -31,8 +42,14 @@ from registry.messages import Json, Reply
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.openai import OpenAIModel
+from registry.testing import ScriptedModel
+from registry.tools.function import tool
+from registry.tools.tool import ABSENT, Absence, Effect
 from registry.usage import UNMETERED
-from tests.orchestrator.parts import judged, planned, played
+from tests.contracts.journal import texts
+from tests.orchestrator.journal.child import FACTS, RUNS, child
+from tests.orchestrator.journal.opening import in_file
+from tests.orchestrator.parts import judged, plan_of, planned, played
 from tests.registry.servers import response, serving
 from tests.registry.test_openai import ASK, BODY, EVENTS, HELLO, Body
 
@@ -104,6 +121,106 @@ def endpoint() -> Iterator[OpenAIModel]:
         server.socket.close()
 
 
+@case("E10")
+async def test_what_could_not_be_stored_is_not_announced(case: Mapping[str, Json]) -> None:
+    """Nobody hears that a step ended, and it is as if it had not. When there is room again, what was stored is not done again."""
+    assert "fail the store write right after a step" == case["input"]["steps"][0]
+    stored, model = MemoryJournal(), played(step=["found"])
+    seen: list[Recorded] = []
+    with pytest.raises(JournalUnusable, match="no room"):
+        async with Orchestrator(model, journal=Full(stored)).open(
+            plan_of(Step(id="x", task="x"), output="${steps.x.output}")
+        ) as run:
+            seen += [recorded async for recorded in run.events]
+
+    assert ["run_started", "plan_ready", "phase_began", "step_started", "model_replied"] == [
+        recorded.event.kind for recorded in seen if recorded.seq
+    ]
+    assert tuple(recorded for recorded in seen if recorded.seq) == await stored.read(run.id)
+    assert [] == [recorded for recorded in seen if "completed" in repr(project(recorded))]
+    answer = await Orchestrator(model, journal=stored).resume(run.id)
+    assert ("achieved", "found") == (answer.outcome, answer.output)
+
+
+class Full(MemoryJournal):
+    """A journal that has no more room once a step has ended, and hands everything before that on to another."""
+
+    def __init__(self, inner: MemoryJournal) -> None:
+        super().__init__()
+        self._runs = inner._runs
+
+    async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> "FullWriter":
+        return FullWriter(await super().claim(run, holder=holder, ttl=ttl, scope=scope))
+
+
+class FullWriter:
+    glance = None
+
+    def __init__(self, inner: Writer) -> None:
+        self._full = False
+        self.epoch, self.renew, self.release, self._append = inner.epoch, inner.renew, inner.release, inner.append
+
+    async def append(self, *lines: Line) -> tuple[Recorded, ...]:
+        self._full |= any(isinstance(fact, StepEnded) for fact, _ in lines)
+        if self._full:
+            raise JournalUnusable("in memory", "no room")
+        return await self._append(*lines)
+
+
+@case("E11")
+@pytest.mark.real_clock
+def test_two_processes_resume_one_run(case: Mapping[str, Json], tmp_path: Path) -> None:
+    """One does it. The other is told who does, at once; when that one is gone it takes over, and sends nothing again."""
+    assert ["two processes call resume(run) at the same time"] == case["input"]["steps"]
+    path = tmp_path / "journal.db"
+    plan = plan_of(ToolStep(id="send", tool="send"), output="${steps.send.output}")
+    anyio.run(begun, path, RunStarted(goal="g", plan=plan, inputs={}, today="2026-01-02"))
+
+    with child("resume", path) as one, child("resume", path) as other:
+        both = {"one": one, "other": other}
+        for each in both.values():
+            each.tell("go")
+        said = {name: each.hear() for name, each in both.items()}
+        winner = both.pop("one" if said["one"] == "sending" else "other")
+        ((name, loser),) = both.items()
+        assert "sending" in said.values()
+        assert f"RunHeld: run 'r' is already being worked on by process {winner.process.pid} on " in said[name]
+        assert loser.ask("go").startswith("RunHeld: ")
+
+        winner.process.kill()
+        winner.process.wait()
+
+        assert "suspended" == loser.ask("go")
+
+
+async def begun(path: Path, started: RunStarted) -> None:
+    """A run `r` that was accepted, and that nobody works on."""
+    async with in_file(path) as journal:
+        writer = await journal.claim("r", holder="before", ttl=60.0)
+        await writer.append((started, 1.0))
+
+
+@case("E17")
+@pytest.mark.real_clock
+def test_fifty_writers_and_one_file(case: Mapping[str, Json], tmp_path: Path) -> None:
+    """Every event of every run of both processes is stored, once and in its order."""
+    assert [f"{RUNS} parallel runs, each {FACTS} events, in two processes, one database file"] == case["input"]["steps"]
+    path = tmp_path / "journal.db"
+    with child("storm", path) as one, child("storm", path) as other:
+        one.tell("a")
+        other.tell("b")
+        assert ["done", "done"] == [one.hear(), other.hear()]
+
+    assert {
+        f"{name}{number}": [f"{name}{number}:{event}" for event in range(FACTS)] for name in "ab" for number in range(RUNS)
+    } == anyio.run(stored, path)
+
+
+async def stored(path: Path) -> dict[str, list[str]]:
+    async with in_file(path) as journal:
+        return {listed.run: texts(await journal.read(listed.run)) for listed in await journal.runs()}
+
+
 @case("E18")
 def test_run_sync_twice_in_one_process(case: Mapping[str, Json]) -> None:
     """The second run has a loop of its own, and no connection of the first."""
@@ -153,7 +270,6 @@ POOL, PARALLEL, CANCELLED, LATER_ON = 2, 50, 40, 10
 
 @case("E21")
 @pytest.mark.real_clock
-@pytest.mark.filterwarnings("ignore:Async generator 'httpx._content.ByteStream:ResourceWarning")  # a body half sent, on trio
 @pytest.mark.parametrize("own", [False, True], ids=["our pool", "a pool of the caller's"])
 async def test_cancelled_calls_leave_their_places(case: Mapping[str, Json], own: bool) -> None:
     """In whatever moment a call is cancelled, its slot and its connection go to the others, whose wait is no timeout."""
@@ -273,3 +389,140 @@ async def test_a_slow_whole_answer_is_not_late(case: Mapping[str, Json]) -> None
 
     model = OpenAIModel("x:m", model="m", base_url="https://x/v1", api_key=None, door=HttpDoor(httpx.MockTransport(slow)))
     assert HELLO == await model.chat(ASK, NO_CALL)
+
+
+class Post:
+    """A step that sends a mail, and the mailbox, which outlives every process."""
+
+    def __init__(self, effect: Effect) -> None:
+        self.sent: list[str] = []
+
+        @tool(effect=effect, probe=self._known if effect == "transactional" else None)
+        async def send(to: str, call: Call) -> str:
+            """Send a mail."""
+            self.sent.append(call.key)
+            return f"sent to {to}"
+
+        self.tools = [send]
+
+    async def _known(self, key: str) -> str | Absence:
+        return "sent to Ann" if key in self.sent else ABSENT
+
+    async def killed_and_resumed(self, plan: Plan, *, after: str) -> Answer:
+        """The end of a run whose process was killed right after the first Fact of a kind, and which was resumed."""
+        journal, killed = MemoryJournal(), MemoryJournal()
+        whole = await Orchestrator(ScriptedModel([]), tools=self.tools, journal=journal).run(plan)
+        writer = await killed.claim(whole.run_id, holder="the killed one", ttl=60)
+        for recorded in await journal.read(whole.run_id):
+            await writer.append((decode(encode(recorded)).event, recorded.time))
+            if recorded.event.kind == after:
+                break
+        await writer.release()
+        return await Orchestrator(ScriptedModel([]), tools=self.tools, journal=killed).resume(whole.run_id)
+
+
+MAIL = Plan(goal="mail", steps=[ToolStep(id="mail", tool="send", args={"to": "Ann"})], output="${steps.mail.output}")
+
+
+@case("E08")
+@pytest.mark.parametrize(
+    ("effect", "outcome", "times"),
+    [
+        pytest.param("keyed", "achieved", 2, id="with our key"),
+        pytest.param("transactional", "achieved", 1, id="recorded with our key"),
+        pytest.param("unkeyed", "suspended", 1, id="without a key"),
+    ],
+)
+async def test_killed_between_an_effect_and_its_record(
+    case: Mapping[str, Json], effect: Effect, outcome: str, times: int
+) -> None:
+    """What is safe to repeat is, under the same key; what is recorded with the key is looked up; all else is asked about."""
+    assert "stable across attempts" in case["right"]
+    post = Post(effect)
+    answer = await post.killed_and_resumed(MAIL, after="tool_started")
+
+    assert (outcome, times, 1) == (answer.outcome, len(post.sent), len(set(post.sent)))
+    assert ("" if outcome == "suspended" else "sent to Ann") == answer.output
+
+
+@case("E08")
+@pytest.mark.parametrize("effect", ["pure", "keyed", "transactional", "unkeyed"])
+async def test_an_effect_with_a_record_never_runs_again(case: Mapping[str, Json], effect: Effect) -> None:
+    """Whatever its effect."""
+    assert "a step with a record never runs again" in case["right"]
+    post = Post(effect)
+    answer = await post.killed_and_resumed(MAIL, after="tool_ended")
+
+    assert ("achieved", "sent to Ann", 1) == (answer.outcome, answer.output, len(post.sent))
+
+
+LOCKED = {"client": Lock(), "n": 1}
+"""The state of the case."""
+
+
+@case("E15")
+@pytest.mark.parametrize(
+    ("put_in", "refusal"),
+    [
+        pytest.param(lambda: ToolStep(id="a", tool="t", args=LOCKED), "args.client is a lock", id="arguments of a plan"),
+        pytest.param(lambda: Input(default=LOCKED), "default.client is a lock", id="default of an input"),
+        pytest.param(
+            lambda: Orchestrator(ScriptedModel([])).run_sync(
+                Plan(goal="g", inputs={"i": {}}, steps=MAIL.steps), inputs={"i": LOCKED}
+            ),
+            "inputs.i.client is a lock",
+            id="inputs of a run",
+        ),
+        pytest.param(
+            lambda: Accepted.of("g", {}, today="", setup=LOCKED), "setup.client is a lock", id="what a run was set up with"
+        ),
+    ],
+)
+def test_what_cannot_be_stored_never_gets_in(case: Mapping[str, Json], put_in: Callable[[], object], refusal: str) -> None:
+    """It is refused by whoever is given it, with the key at which it stands."""
+    assert {"client": "<object with a thread lock>", "n": 1} == case["input"]["state"]
+    with pytest.raises((ValidationError, ConfigurationError), match=refusal):
+        put_in()
+
+
+@case("E15")
+async def test_what_a_hook_puts_in_is_refused_where_it_does(case: Mapping[str, Json]) -> None:
+    """It counts as a denial: the step fails with the key in the sentence, and its siblings go on."""
+    assert "naming the key" in case["right"]
+
+    class Puts(Hook):
+        async def after_step(self, result: StepResult) -> StepResult:
+            return replace(result, data=LOCKED) if result.step == "mail" else result
+
+    @tool(effect="pure")
+    async def send(to: str) -> str:
+        """Send a mail."""
+        return f"sent to {to}"
+
+    other = ToolStep(id="other", tool="send", args={"to": "Bob"})
+    plan = Plan(goal="g", steps=[*MAIL.steps, other], output="${steps.other.output}")
+    answer = await Orchestrator(ScriptedModel([]), tools=[send], hooks=[Puts()]).run(plan)
+
+    failed = answer.steps["mail"]
+    assert isinstance(failed, Failed)
+    assert "its answer.data.client is a lock, which can't be stored" in failed.message
+    assert ("missing", "sent to Bob") == (answer.outcome, answer.output)
+
+
+@case("E15")
+async def test_what_a_tool_returns_is_stored_as_what_can_be_shown_of_it(case: Mapping[str, Json]) -> None:
+    """A tool can't be made to return only JSON: what is none becomes a note that names its type, and the rest is kept."""
+    assert "marked transient" in case["right"]
+
+    @tool(effect="pure")
+    async def send(to: str) -> dict[str, object]:
+        """Send a mail."""
+        return LOCKED
+
+    journal = MemoryJournal()
+    answer = await Orchestrator(ScriptedModel([]), tools=[send], journal=journal).run(MAIL)
+
+    mailed = answer.steps["mail"]
+    assert isinstance(mailed, Succeeded)
+    assert {"client": "<lock: can't be shown as text>", "n": 1} == mailed.data
+    assert all(recorded == decode(encode(recorded)) for recorded in await journal.read(answer.run_id))

@@ -6,12 +6,19 @@ from orchestrator.errors import (
     AgentStopped,
     DeniedByHook,
     IterationsExhausted,
+    JournalDamaged,
+    JournalUnusable,
     LeaseLost,
     LoopRunning,
+    OutcomeUnknown,
+    Rejected,
+    RunCancelled,
     RunError,
+    RunHeld,
     StepError,
     StepTimedOut,
     UnknownRun,
+    UnknownWaiting,
 )
 from registry.errors import ConfigurationError, DagwrightError
 
@@ -23,11 +30,36 @@ from registry.errors import ConfigurationError, DagwrightError
         pytest.param(AgentStopped("refused"), StepError, "the agent's last reply was refused", id="stopped"),
         pytest.param(AgentStopped("empty", "so"), StepError, "the agent's last reply was empty: so", id="stopped, and why"),
         pytest.param(StepTimedOut(0.5), StepError, "not done within 0.5 s", id="timed out"),
+        pytest.param(Rejected(), StepError, "the user said no", id="rejected"),
+        pytest.param(Rejected("not now", "Ann"), StepError, "Ann said no: not now", id="rejected, and why"),
+        pytest.param(
+            OutcomeUnknown("send"), StepError, "'send' was begun, and nobody knows whether it happened", id="outcome unknown"
+        ),
         pytest.param(DeniedByHook("the plan", "too dear"), StepError, "a hook refused the plan: too dear", id="denied"),
         pytest.param(
             LeaseLost("r1", 1, 2), RunError, "run 'r1' was claimed by another: our epoch is 1, the current one 2", id="lease"
         ),
-        pytest.param(UnknownRun("r1"), RunError, "no run 'r1' in the journal", id="unknown run"),
+        pytest.param(UnknownRun("r1", ["r2"]), RunError, "no run 'r1' in the journal; there are: r2", id="unknown run"),
+        pytest.param(
+            RunHeld("r1", "process 7", 12.5),
+            RunError,
+            "run 'r1' is already being worked on by process 7; its claim holds for 12.5 s more",
+            id="held",
+        ),
+        pytest.param(RunCancelled("r1"), RunError, "run 'r1' was cancelled", id="cancelled"),
+        pytest.param(
+            JournalDamaged("j.db", "a page is bad"),
+            RunError,
+            "the journal is damaged: j.db: a page is bad; nothing of it was run",
+            id="damaged",
+        ),
+        pytest.param(JournalUnusable("j.db", "disk full"), RunError, "the journal j.db can't be used: disk full", id="unusable"),
+        pytest.param(
+            UnknownWaiting("r1", "ab", "there is nothing"),
+            RunError,
+            "run 'r1' does not wait for 'ab': there is nothing",
+            id="unknown waiting",
+        ),
         pytest.param(
             LoopRunning(),
             ConfigurationError,

@@ -1,19 +1,26 @@
 """Walking a plan: what runs when, what a failure does, and what an agent is given."""
 
+from collections.abc import Iterable
+
 import anyio
 import pytest
 
+from orchestrator.events.facts import Answered
 from orchestrator.executor import DAGExecutor, Settled, Suspended
 from orchestrator.hooks import CompositeHook, Hook
 from orchestrator.ledger import private_ledger
 from orchestrator.limits import Limits
-from planner import AnyStep, Plan, Step, ToolStep
+from planner import AnyStep, ApprovalStep, Plan, Step, ToolStep
 from planner.results import Failed, Results, Skipped, Succeeded
+from registry.builtin import ask_user
+from registry.calls import InDoubt
 from registry.errors import Unreachable
 from registry.messages import Request
+from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.testing import Delay, FaultyModel, ScriptedModel, asks
 from registry.tools.function import tool
+from registry.tools.tool import Tool
 
 pytestmark = pytest.mark.anyio
 
@@ -243,6 +250,98 @@ async def test_a_call_in_doubt_suspends_its_step_only() -> None:
     assert ["a"] == [waiting.step for waiting in walked.waiting]
     assert ["b"] == list(walked.results)
     assert ["x"] == ran
+
+
+async def in_the_next_life(model: Model, tools: Iterable[Tool], plan: Plan, *, cut: str) -> Settled | Suspended:
+    """How a plan is walked after a walk of which everything was lost from the first Fact of a kind on."""
+    first = await private_ledger()
+    await DAGExecutor(model, tools, ledger=first).walk(plan)
+    second = await private_ledger()
+    for recorded in first.facts:
+        if recorded.event.kind == cut:
+            break
+        await second.record(recorded.event)
+    return await DAGExecutor(model, tools, ledger=second).walk(plan)
+
+
+@pytest.mark.parametrize(
+    ("policy", "ended", "times"),
+    [
+        pytest.param("ask", "Suspended", 1, id="ask"),
+        pytest.param("skip", "Succeeded", 1, id="skip"),
+        pytest.param("fail", "OutcomeUnknown", 1, id="fail"),
+        pytest.param("retry", "Succeeded", 2, id="retry"),
+        pytest.param("probe", "Suspended", 1, id="probe, and there is none"),
+    ],
+)
+@pytest.mark.parametrize("by_agent", [False, True])
+async def test_the_plan_says_what_becomes_of_a_doubt(policy: InDoubt, ended: str, times: int, by_agent: bool) -> None:
+    """For the calls of an agent as for a step that is one call."""
+    ran = []
+
+    @tool
+    async def send(text: str) -> str:
+        """Send a letter."""
+        ran.append(text)
+        return "sent"
+
+    script = ScriptedModel(lambda request: "done" if request.messages[-1].role == "tool" else asks("send", text="x"))
+    step = (
+        Step(id="a", task="x", in_doubt=policy)
+        if by_agent
+        else ToolStep(id="a", tool="send", args={"text": "x"}, in_doubt=policy)
+    )
+    plan = Plan(goal="test", steps=(step,))
+    walked = await in_the_next_life(script, [send], plan, cut="tool_ended")
+
+    found = "Suspended" if isinstance(walked, Suspended) else walked.results["a"]
+    assert ended == (found if isinstance(found, str) else getattr(found, "error", "Succeeded"))
+    assert times == len(ran)
+
+
+async def test_what_stops_the_plan_does_not_stop_what_waits() -> None:
+    """A step that waits has begun: it goes on when it may, and what has not begun is skipped."""
+    ledger = await private_ledger()
+    steps = [
+        ApprovalStep(id="ok", question="Well?"),
+        ToolStep(id="bad", tool="shout", on_failure="stop"),
+        ToolStep(id="after", tool="shout", args={"text": "x"}, depends_on="ok"),
+    ]
+    plan = Plan(goal="test", steps=steps)
+    walked = await DAGExecutor(ScriptedModel([]), [shout], ledger=ledger).walk(plan)
+    assert isinstance(walked, Suspended)
+    assert {"bad": Failed, "after": Skipped} == {name: type(result) for name, result in walked.results.items()}
+
+    (waiting,) = walked.waiting
+    await ledger.record(Answered(waiting=waiting.id, key=waiting.key, decision="approve"))
+    walked = await DAGExecutor(ScriptedModel([]), [shout], ledger=ledger).walk(plan)
+    assert isinstance(walked, Settled)
+    assert isinstance(walked.results["ok"], Succeeded)
+
+
+async def test_time_does_not_run_while_a_step_waits() -> None:
+    """A step has its time to work in, and a person takes as long as they take; siblings go on meanwhile."""
+    ledger = await private_ledger()
+    model = ScriptedModel(lambda request: asks("ask_user", question="?") if request.messages[-1].role == "user" else "done")
+    steps = [Step(id="a", task="x", timeout=5), ToolStep(id="b", tool="doze", args={"seconds": 500})]
+    walked = None
+
+    async def walk() -> None:
+        nonlocal walked
+        walked = await DAGExecutor(model, [ask_user, doze], ledger=ledger).walk(Plan(goal="test", steps=steps))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(walk)
+        await anyio.sleep(100)
+        (waiting,) = ledger.state.pending
+        await ledger.record(Answered(waiting=waiting.id, key=waiting.key, decision="answer", text="yes"))
+        await anyio.sleep(1)
+        ended = [recorded.event.result.step for recorded in ledger.facts if recorded.event.kind == "step_ended"]
+
+    assert ["a"] == ended
+    assert isinstance(walked, Settled)
+    assert isinstance(walked.results["a"], Succeeded)
+    assert 2 == len(model.requests)
 
 
 @pytest.mark.parametrize(

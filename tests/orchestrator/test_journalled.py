@@ -3,23 +3,25 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
 
-from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
+from orchestrator.events.facts import Answered, ModelFailed, ModelReplied, ToolEnded, ToolStarted
 from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger, private_ledger
-from orchestrator.waiting import Waiting
-from registry.calls import Call
-from registry.errors import Overloaded, Truncated, Unreachable
+from orchestrator.waiting import Decision, Waiting
+from registry.builtin import ask_user
+from registry.calls import Call, InDoubt
+from registry.errors import Overloaded, ToolDenied, Truncated, Unreachable
 from registry.messages import Piece, Reply, Request, Reset, TextPiece, ToolCall, UserMessage
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.testing import CutAfter, FaultyModel, ScriptedModel, says
 from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
-from registry.tools.tool import Effect, Observation
+from registry.tools.tool import ABSENT, Effect, Observation
 from registry.usage import UNMETERED
 
 pytestmark = pytest.mark.anyio
@@ -275,11 +277,11 @@ async def test_cancelling_is_no_failure() -> None:
 class Bench:
     """A tool of some effect, what it did, and its calls in the lives of a run."""
 
-    def __init__(self, effect: Effect, *, returns: str = "done") -> None:
+    def __init__(self, effect: Effect, *, returns: str = "done", **traits: Any) -> None:
         self.done: list[str] = []
         self.facts_at_work: list[int] = []
 
-        @tool(effect=effect)
+        @tool(effect=effect, **traits)
         async def work(call: Call) -> str:
             """Do it."""
             self.done.append(call.key)
@@ -293,6 +295,21 @@ class Bench:
         tools = JournalledTools(self.tools, ledger)
         call = replace(call, key=tools.key(wanted, call))
         return tools.recall(call) or await tools.observe(wanted, call)
+
+    async def crashed(self) -> Ledger:
+        """The ledger of a life after one that ended while the tool was at work."""
+        first = await private_ledger()
+        await self.observe(first)
+        return await next_life(first, without=ToolEnded)
+
+
+async def answer(ledger: Ledger, waiting: Observation | Waiting, decision: Decision, text: str = "") -> None:
+    assert isinstance(waiting, Waiting)
+    await ledger.record(Answered(waiting=waiting.id, key=waiting.key, decision=decision, text=text))
+
+
+def kinds(ledger: Ledger) -> list[str]:
+    return [recorded.event.kind for recorded in ledger.facts]
 
 
 async def test_intent_first_outcome_after() -> None:
@@ -344,8 +361,115 @@ async def test_what_may_have_happened_is_in_doubt(effect: Effect) -> None:
     doubts = [await bench.observe(await next_life(second)) for _ in range(2)]
 
     what = "work was begun with {}, and nobody knows whether it happened"
-    assert [Waiting(step="x", key=bench.done[0], what=what)] * 2 == doubts
+    assert [Waiting(step="x", key=bench.done[0], what=what, kind="in_doubt")] * 2 == doubts
     assert 1 == len(bench.done)
+
+
+async def test_an_answer_to_a_doubt_is_used_once() -> None:
+    """What is done again because a person says so is begun anew in the journal, and if that is cut off they are asked anew."""
+    bench = Bench("unkeyed")
+    second = await bench.crashed()
+    doubt = await bench.observe(second)
+    third = await next_life(second)
+    await answer(third, doubt, "retry")
+    seen = await bench.observe(third)
+    again = await bench.observe(await next_life(third, without=ToolEnded))
+
+    assert isinstance(seen, Observation)
+    assert ["tool_started", "answered", "tool_started", "tool_ended"] == kinds(third)
+    assert isinstance(again, Waiting)
+    assert (2, True) == (again.nth, again != doubt)
+    assert 2 == len(bench.done)
+
+
+@pytest.mark.parametrize(
+    ("policy", "decision"),
+    [
+        pytest.param("skip", None, id="policy"),
+        pytest.param("ask", "skip", id="person"),
+        pytest.param("ask", "happened", id="it happened"),
+    ],
+)
+async def test_what_stands_for_an_outcome_is_written_down(policy: InDoubt, decision: Decision | None) -> None:
+    """It is the outcome from then on: the next life asks nobody."""
+    bench, call = Bench("unkeyed"), replace(CALL, in_doubt=policy)
+    second = await bench.crashed()
+    if decision is not None:
+        doubt = await bench.observe(second, call=call)
+        second = await next_life(second)
+        await answer(second, doubt, decision)
+    seen = await bench.observe(second, call=call)
+
+    assert isinstance(seen, Observation)
+    assert "tool_ended" == kinds(second)[-1]
+    assert seen == await bench.observe(await next_life(second))
+    assert 1 == len(bench.done)
+
+
+async def test_a_tool_is_asked_what_became_of_its_call() -> None:
+    """What it has no record of runs under the same key, and is begun anew in the journal; what it has is the outcome."""
+    records = {}
+    bench = Bench("transactional", probe=lambda key: records.get(key, ABSENT))
+    absent = await bench.crashed()
+    await bench.observe(absent)
+    records[bench.done[0]] = "sent at noon"
+    recorded = await next_life(absent, without=ToolEnded)
+    seen = await bench.observe(recorded)
+
+    assert isinstance(seen, Observation)
+    assert "sent at noon" == seen.text
+    assert ["tool_started", "tool_started", "tool_ended"] == kinds(absent) == kinds(recorded)
+    assert 1 == len(set(bench.done))
+    assert 2 == len(bench.done)
+
+
+async def test_nothing_begins_before_it_is_allowed() -> None:
+    """No intent is written while a person has not spoken; a no is the outcome, a yes lets the call begin once."""
+    bench = Bench("unkeyed", requires_approval=True)
+    first = await private_ledger()
+    asked = await bench.observe(first)
+    assert [] == kinds(first) == bench.done
+
+    denied, allowed = await next_life(first), await next_life(first)
+    await answer(denied, asked, "reject", "no")
+    await answer(allowed, asked, "approve")
+    with pytest.raises(ToolDenied):
+        await bench.observe(denied)
+    seen = await bench.observe(allowed)
+
+    assert isinstance(seen, Observation)
+    assert ["answered", "tool_started", "tool_ended"] == kinds(allowed)
+    another = await bench.observe(allowed)
+    assert isinstance(another, Waiting)
+    assert another.key != bench.done[0]
+
+
+async def test_an_answer_of_the_user_is_an_outcome() -> None:
+    """It is written down like what a tool returned, and nothing was begun for it."""
+    first = await private_ledger()
+    wanted = ToolCall(id="1", name="ask_user", arguments='{"question": "Which?"}')
+    tools = JournalledTools(ToolRegistry([ask_user]), first)
+    call = replace(CALL, key=tools.key(wanted, CALL))
+    await answer(first, await tools.observe(wanted, call), "answer", "North")
+    seen = await tools.observe(wanted, call)
+
+    assert seen == first.state.observations[call.key]
+    assert ["answered", "tool_ended"] == kinds(first)
+
+
+async def test_looking_ahead_changes_nothing() -> None:
+    """What a call will wait for can be said before its turn; what will just run, or has ended, waits for nothing."""
+    allowed, free = Bench("unkeyed", requires_approval=True), Bench("unkeyed")
+    for bench, waits in ((allowed, True), (free, False)):
+        ledger = await private_ledger()
+        tools = JournalledTools(bench.tools, ledger)
+        call = replace(CALL, key=tools.key(WANTED, CALL))
+        foreseen = await tools.foresee(WANTED, call)
+        assert waits == isinstance(foreseen, Waiting)
+        await tools.observed(Observation(call_id="1", name="work", text="done"), call)
+        assert await tools.foresee(WANTED, call) is None
+        assert await tools.foresee(replace(WANTED, name="wrok"), call) is None
+        assert ["tool_ended"] == kinds(ledger)
 
 
 @pytest.mark.parametrize(("effect", "times"), [pytest.param("pure", 2, id="pure"), pytest.param("unkeyed", 1, id="an effect")])

@@ -1,14 +1,20 @@
 """The one place where Facts are written, folded and announced; and the keys of calls."""
 
+from copy import deepcopy
+
+import anyio
 import pytest
 
-from orchestrator.errors import LeaseLost, UnknownRun
-from orchestrator.events.facts import Fact, PhaseBegan, RunStarted
+from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
+from orchestrator.events.facts import CancelRequested, Fact, Phase, PhaseBegan, RunStarted, ToolEnded
 from orchestrator.events.glimpses import AnswerBegan
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.memory import MemoryJournal
+from orchestrator.journal.protocol import WORD, Line, Writer
 from orchestrator.ledger import Ledger, open_ledger, private_ledger, reopen_ledger
+from orchestrator.state import RunState
 from registry.calls import Call
+from registry.tools.tool import Observation
 from tests.scenario import ports
 
 pytestmark = pytest.mark.anyio
@@ -17,35 +23,152 @@ STARTED = RunStarted(goal="g", plan=None, inputs={}, today="2026-01-02")
 PLANNING = PhaseBegan(phase="planning")
 
 
+class SlowWriter:
+    """Takes a second to write, as a disk may, and notes what it was given and what others knew by then."""
+
+    glance = None
+
+    def __init__(self, inner: Writer) -> None:
+        self.inner, self.epoch = inner, inner.epoch
+        self.given: list[tuple[Fact, ...]] = []
+        self.known: list[tuple[RunState, int]] = []
+        self.ledger: Ledger | None = None
+
+    async def append(self, *lines: Line) -> tuple[Recorded, ...]:
+        self.given.append(tuple(fact for fact, _ in lines))
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(1)
+        written = await self.inner.append(*lines)
+        assert self.ledger is not None
+        self.known.append((deepcopy(self.ledger.state), len(list(self.ledger.facts))))
+        return written
+
+    async def renew(self) -> int:
+        return await self.inner.renew()
+
+    async def release(self) -> None:
+        await self.inner.release()
+
+
+async def slow_ledger(journal: MemoryJournal) -> tuple[Ledger, SlowWriter]:
+    writer = SlowWriter(await journal.claim("r", holder="me", ttl=60))
+    writer.ledger = Ledger("r", writer, journal, now=ports().now)
+    return writer.ledger, writer
+
+
+def phase(name: Phase) -> PhaseBegan:
+    return PhaseBegan(phase=name)
+
+
 async def test_write_first_announce_second() -> None:
-    """When a Fact is written the state does not know it yet and nobody has been told."""
-    seen = []
+    """When a Fact has been written the state does not know it yet and nobody has been told."""
+    ledger, writer = await slow_ledger(MemoryJournal())
+    recorded = await ledger.record(STARTED)
 
-    class Watchful:
-        epoch = 1
-
-        async def append(self, fact: Fact, time: float) -> Recorded:
-            seen.append((ledger.state.started, list(ledger.facts)))
-            return Recorded(seq=1, time=time, run="r", event=fact)
-
-    ledger = Ledger("r", Watchful(), now=ports().now)
-    await ledger.record(STARTED)
-
-    assert [(None, [])] == seen
+    assert [(RunState(), 0)] == writer.known
     assert STARTED == ledger.state.started
-    assert [Recorded(seq=1, time=ports().now().timestamp(), run="r", event=STARTED)] == list(ledger.facts)
+    assert [Recorded(seq=1, time=ports().now().timestamp(), run="r", event=STARTED)] == list(ledger.facts) == [recorded]
+
+
+async def test_facts_that_come_together_are_written_together() -> None:
+    """What comes while a Fact is being written waits, goes in one write after it, and is told in the journal's order."""
+    journal = MemoryJournal()
+    ledger, writer = await slow_ledger(journal)
+    began = anyio.current_time()
+
+    async with anyio.create_task_group() as group:
+        for name in ("planning", "executing", "analyzing"):
+            group.start_soon(ledger.record, phase(name))
+
+    assert [1, 2] == [len(given) for given in writer.given]
+    assert 2 == round(anyio.current_time() - began)
+    assert await journal.read("r") == tuple(ledger.facts)
+    assert [1, 2, 3] == [recorded.seq for recorded in ledger.facts]
+
+
+async def test_what_happened_is_written_though_its_task_is_cancelled() -> None:
+    """Waiting for the journal is no place to be cancelled at: a Fact that is on its way arrives, and is told."""
+    journal = MemoryJournal()
+    ledger, _ = await slow_ledger(journal)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ledger.record, phase("planning"))
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(ledger.record, phase("executing"))
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+
+    assert ["planning", "executing"] == [each.phase for each in ledger.state.phases]
+    assert 2 == len(await journal.read("r"))
+
+
+async def test_what_others_write_is_taken_in_at_its_place() -> None:
+    """A Fact that somebody else wrote before ours is folded and told before ours."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    heard: list[Fact] = []
+    await ledger.record(STARTED)
+    other = await journal.claim("r", holder="another", ttl=60, scope=WORD)
+    await other.append((CancelRequested(why="enough"), 5.0))
+
+    with ledger.listening(lambda recorded: heard.append(recorded.event)):
+        await ledger.record(PLANNING)
+
+    assert ledger.state.cancelled
+    assert [(1, STARTED), (2, CancelRequested(why="enough")), (3, PLANNING)] == [
+        (recorded.seq, recorded.event) for recorded in ledger.facts
+    ]
+    assert [CancelRequested(why="enough"), PLANNING] == heard
+
+
+async def test_catching_up_takes_in_what_others_wrote() -> None:
+    """Each Fact once, and nothing when there is nothing new."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    other = await journal.claim("r", holder="another", ttl=60, scope=WORD)
+    await other.append((CancelRequested(), 5.0))
+
+    await ledger.catch_up()
+    await ledger.catch_up()
+
+    assert ledger.state.cancelled
+    assert [1] == [recorded.seq for recorded in ledger.facts]
+
+
+async def test_of_two_outcomes_of_a_call_the_first_counts() -> None:
+    """The second is not written, and who recorded it is given the first."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    first, second = (
+        ToolEnded(key="k", scope="s", step="a", iteration=1, observation=Observation(call_id="c", name="t", text=text))
+        for text in ("first", "second")
+    )
+
+    assert await ledger.record(first) == await ledger.record(second)
+    assert "first" == ledger.state.observations["k"].text
+    assert 1 == len(await journal.read("r"))
 
 
 async def test_what_was_not_written_never_happened() -> None:
-    """A Fact that the journal refuses is neither folded nor told."""
+    """A Fact that the journal refuses is neither folded nor told; all that waited with it are told why."""
     journal = MemoryJournal()
-    ledger = await open_ledger(journal, "r", ports())
+    ledger, _ = await slow_ledger(journal)
+    await anyio.sleep(61)  # nobody has heard of us for longer than our claim holds
     await journal.claim("r", holder="another", ttl=60)
+    lost: list[str] = []
 
-    with pytest.raises(LeaseLost):
-        await ledger.record(STARTED)
+    async def record(name: Phase) -> None:
+        with pytest.raises(LeaseLost):
+            await ledger.record(phase(name))
+        lost.append(name)
 
-    assert ledger.state.started is None
+    async with anyio.create_task_group() as group:
+        group.start_soon(record, "planning")
+        group.start_soon(record, "executing")
+        group.start_soon(record, "analyzing")
+
+    assert {"planning", "executing", "analyzing"} == set(lost)
+    assert [] == ledger.state.phases
     assert [] == list(ledger.facts)
     assert () == await journal.read("r")
 
@@ -68,6 +191,7 @@ async def test_a_reopened_ledger_knows_the_past() -> None:
     journal = MemoryJournal()
     first = await open_ledger(journal, "r", ports())
     await first.record(STARTED)
+    await first.release()
 
     again = await reopen_ledger(journal, "r", ports())
     await again.record(PLANNING)
@@ -76,6 +200,18 @@ async def test_a_reopened_ledger_knows_the_past() -> None:
     assert [(1, STARTED), (2, PLANNING)] == [(recorded.seq, recorded.event) for recorded in again.facts]
     with pytest.raises(LeaseLost):
         await first.record(PLANNING)
+
+
+async def test_a_run_that_somebody_works_on_can_not_be_reopened() -> None:
+    """Who tries is told who has it and how long that claim holds; whoever has it goes on."""
+    journal = MemoryJournal()
+    first = await open_ledger(journal, "r", ports())
+
+    with pytest.raises(RunHeld, match="already being worked on by the process; its claim holds for 30 s more"):
+        await reopen_ledger(journal, "r", ports("another"))
+    await first.record(STARTED)
+
+    assert STARTED == first.state.started
 
 
 async def test_a_run_that_nobody_knows_can_not_be_reopened() -> None:
@@ -120,3 +256,20 @@ async def test_an_attempt_has_keys_of_its_own_but_effects_do_not() -> None:
 
     assert ["step/x/step/d/1", "step/x/step/d/1@2", "step/x/step/d/2@2"] == asked
     assert ["step/x/tool/d/1", "step/x/tool/d/1", "step/x/tool/d/2"] == effects
+
+
+async def test_a_scope_that_is_done_again_finds_its_keys() -> None:
+    """Rewound, a scope counts its calls from the first one on; those of other scopes, and what is like it by name, go on."""
+    ledger = await private_ledger()
+    scopes = ("step/x", "step/x#2", "step/y")
+
+    def keys(attempt: int = 1) -> list[str]:
+        return [ledger.key(Call(scope=scope, attempt=attempt), "tool", "d") for scope in scopes]
+
+    first, second = keys(), keys()
+    later = keys(attempt=2)
+    ledger.rewind("step/x")
+
+    assert [first[0], *(key.replace("/d/1", "/d/3") for key in first[1:])] == keys()
+    assert second[0] == ledger.key(Call(scope="step/x"), "tool", "d")
+    assert later[0] == ledger.key(Call(scope="step/x", attempt=2), "tool", "d")

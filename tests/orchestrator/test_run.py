@@ -7,10 +7,14 @@ import anyio.lowlevel
 import pytest
 
 from orchestrator import MemoryJournal, Orchestrator, Run
-from orchestrator.errors import LeaseLost, RunError
+from orchestrator.answering import cancel
+from orchestrator.errors import LeaseLost, RunCancelled, RunError, RunHeld
+from orchestrator.events.facts import CancelRequested
 from orchestrator.events.recorded import Recorded
-from orchestrator.journal.protocol import Journal
+from orchestrator.journal.memory import MemoryWriter
+from orchestrator.journal.protocol import WHOLE_RUN, WORD, Journal
 from orchestrator.run import Answer
+from planner import PlanError
 from registry.calls import Call
 from registry.errors import Unreachable
 from registry.messages import Piece, Reply, Request
@@ -229,7 +233,7 @@ async def test_leaving_a_run_that_another_took_over_is_quiet() -> None:
     journal = MemoryJournal()
     async with small(journal).open("the goal") as run:
         await anyio.sleep(0.5)
-        await journal.claim(run.id, holder="another", ttl=60)
+        await journal.claim(run.id, holder=ports().holder(), ttl=60)
 
     assert ["run_started", "phase_began"] == kinds(await told(run))
     with pytest.raises(LeaseLost):
@@ -319,3 +323,135 @@ async def test_cancelled_at_any_await(checkpoints: int) -> None:
         answer = await shop.orchestrator().resume("run1")
         assert ("achieved", "from synthesis") == (answer.outcome, answer.output)
         assert {"from step"} == {getattr(result, "output", None) for result in answer.steps.values()}
+
+
+# Cancelling for good
+
+
+async def test_a_cancelled_run_ends_for_good() -> None:
+    """What was finished stays finished, what ran ends as cancelled, nothing new starts, and it can't be resumed."""
+    journal = MemoryJournal()
+    async with small(journal).open("the goal") as run:
+        await anyio.sleep(1.5)
+        await run.cancel("enough")
+        with pytest.raises(RunCancelled, match="run 'run1' was cancelled"):
+            await run.answer()
+        await told(run)
+    facts = await journal.read(run.id)
+    with pytest.raises(RunCancelled):
+        await small(journal).resume(run.id)
+
+    assert ["step_started", "cancel_requested", "step_ended", "run_ended"] == kinds(facts)[-4:]
+    *_, asked, step, end = (recorded.event for recorded in facts)
+    assert ("enough", "cancelled", "cancelled") == (asked.why, step.result.outcome, end.outcome)
+    assert facts == await journal.read(run.id)
+
+
+async def test_a_run_is_cancelled_from_another_process() -> None:
+    """Whoever works on it hears of it the next time it looks into the journal, and ends it."""
+    journal = Shared()
+    async with small(journal).open("the goal") as run:
+        await anyio.sleep(1.2)
+        assert not await cancel(journal, run.id, ports=ports("another"))
+        with pytest.raises(RunCancelled):
+            await run.answer()
+
+    assert ["cancel_requested", "step_ended", "run_ended"] == kinds(await journal.read(run.id))[-3:]
+
+
+async def test_a_run_that_nobody_works_on_is_cancelled_at_once() -> None:
+    """Its end is written by whoever cancels it; a second time nothing happens."""
+    journal = MemoryJournal()
+    async with small(journal).open("the goal") as run:
+        await anyio.sleep(1.2)
+
+    assert await cancel(journal, run.id)
+    facts = await journal.read(run.id)
+    assert await cancel(journal, run.id)
+
+    assert ["run_interrupted", "cancel_requested", "step_ended", "run_ended"] == kinds(facts)[-4:]
+    assert facts == await journal.read(run.id)
+
+
+async def test_a_cancellation_that_nobody_could_hear_is_heard_on_resume() -> None:
+    """A run that was asked to end while its process was gone calls no model and no tool any more."""
+    journal = MemoryJournal()
+    async with small(journal).open("the goal") as run:
+        await anyio.sleep(1.2)
+    writer = await journal.claim(run.id, holder="another", ttl=60, scope=WORD)
+    await writer.append((CancelRequested(), 1.0))
+
+    with ScriptedModel([]) as model, pytest.raises(RunCancelled):
+        await Orchestrator(model, journal=journal, ports=ports()).resume(run.id)
+
+    assert "run_ended" == kinds(await journal.read(run.id))[-1]
+
+
+# Two processes
+
+
+class Shared(MemoryJournal):
+    """A journal that other processes write to as well: who holds a run looks into it all the time."""
+
+    async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> MemoryWriter:
+        writer = await super().claim(run, holder=holder, ttl=ttl, scope=scope)
+        writer.glance = 0.25
+        return writer
+
+
+async def test_a_run_that_somebody_works_on_is_not_resumed() -> None:
+    """The second one is told who has it, and the first one goes on."""
+    journal = MemoryJournal()
+    other = Orchestrator(ScriptedModel([]), journal=journal, ports=ports("another"))
+    async with small(journal).open("the goal") as run:
+        with pytest.raises(RunHeld, match="run 'run1' is already being worked on by the process"):
+            await other.resume(run.id)
+        answer = await run.answer()
+
+    assert "achieved" == answer.outcome
+
+
+async def test_a_claim_is_kept_for_as_long_as_the_run_is_at_work() -> None:
+    """A model that thinks for ten minutes loses nothing to those who wait for the claim to run out."""
+    journal = Shared()
+
+    class Pensive(Slow):
+        async def chat(self, request: Request, call: Call) -> Reply:
+            await anyio.sleep(599)
+            return await super().chat(request, call)
+
+    model = Pensive(played(plan=[planned("x")], step=["found x"], verdict=[judged(True)], synthesis=["It is x."]))
+    async with Orchestrator(model, journal=journal, ports=ports()).open("the goal") as run:
+        await anyio.sleep(500)
+        with pytest.raises(RunHeld):
+            await journal.claim(run.id, holder="another", ttl=60)
+        answer = await run.answer()
+
+    assert "achieved" == answer.outcome
+
+
+async def test_the_claim_is_let_go_at_the_end() -> None:
+    """Another process may take up an interrupted run at once."""
+    journal = MemoryJournal()
+    async with small(journal).open("the goal") as run:
+        pass
+    writer = await journal.claim(run.id, holder="another", ttl=60)
+
+    assert 2 == writer.epoch
+
+
+# Plans that are none
+
+
+async def test_a_plan_that_is_none_is_asked_for_anew_on_resume() -> None:
+    """What the planner's model said is kept, with what was wrong with it, and a later life does not read it again."""
+    journal = MemoryJournal()
+    with pytest.raises(PlanError):
+        await Orchestrator(ScriptedModel(lambda _: "no plan"), journal=journal, ports=ports()).run("the goal")
+    facts = await journal.read("run1")
+    answer = await small(journal).resume("run1")
+
+    assert ["plan_rejected", "run_ended"] == kinds(facts)[-2:]
+    assert facts[-2].event.diagnostics
+    assert "model_replied" in kinds(facts)
+    assert ("achieved", "It is x.") == (answer.outcome, answer.output)

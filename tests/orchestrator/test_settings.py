@@ -1,5 +1,6 @@
 """Settings: the environment and one TOML file, read once and strictly."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from orchestrator.limits import Limits
 from orchestrator.settings import Settings, read_settings
 from registry.errors import ConfigurationError
+from registry.models.prices import Price
 
 
 def written(folder: Path, text: str, name: str = "dagwright.toml") -> Path:
@@ -17,8 +19,8 @@ def written(folder: Path, text: str, name: str = "dagwright.toml") -> Path:
 
 
 def test_an_empty_world_has_defaults(tmp_path: Path) -> None:
-    """No variables and no file: no model, no key, the limits of the engine."""
-    assert Settings(limits=Limits()) == read_settings({}, folder=tmp_path)
+    """Nothing set and no file: no model, no key, the limits of the engine."""
+    assert Settings(limits=Limits()) == read_settings({"DAGWRIGHT_JOURNAL": ":memory:"}, folder=tmp_path)
 
 
 def test_the_environment_of_the_process_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +60,31 @@ def test_the_file_names_variables_that_hold_keys(tmp_path: Path) -> None:
     settings = read_settings({"BIG_KEY": "a", "OTHER_KEY": "b"}, config=path)
 
     assert list(settings.keys) == ["BIG_KEY"]
+
+
+def test_prices_and_caps_of_a_model(tmp_path: Path) -> None:
+    """Money is read to the digit that was written, in dollars for a million tokens; tokens are whole."""
+    path = written(
+        tmp_path,
+        """
+        [models.big]
+        provider = "anthropic"
+        max_output = 8192
+        thinking = 2048
+        price = { input = 3, output = 0.1, cache_read = 0.30, cache_write = 3.75 }
+        [models.mine]
+        provider = "openai"
+        price_as = "openai:gpt-4o"
+        """,
+    )
+
+    models = read_settings({}, config=path).models
+
+    assert (8192, 2048) == (models["big"].max_output, models["big"].thinking)
+    assert models["big"].own_price == Price(
+        input=Decimal(3), output=Decimal("0.1"), cache_read=Decimal("0.3"), cache_write=Decimal("3.75")
+    )
+    assert ("openai:gpt-4o", None) == (models["mine"].price_as, models["mine"].own_price)
 
 
 def test_the_file_in_full(tmp_path: Path) -> None:
@@ -116,6 +143,56 @@ def test_which_file_is_read(environ: dict[str, str], config: str | None, expecte
 
 
 @pytest.mark.parametrize(
+    ("environ", "text", "expected"),
+    [
+        pytest.param({"HOME": "/h"}, "", "/h/.local/state/dagwright/journal.sqlite3", id="the usual place"),
+        pytest.param({"HOME": "/h", "XDG_STATE_HOME": "/s"}, "", "/s/dagwright/journal.sqlite3", id="the state folder"),
+        pytest.param({"HOME": "/h", "XDG_STATE_HOME": "s"}, "", "/h/.local/state/dagwright/journal.sqlite3", id="a relative one"),
+        pytest.param({}, "[journal]\npath = 'runs.db'", "FOLDER/runs.db", id="beside the file that names it"),
+        pytest.param({}, "[journal]\npath = '/x/runs.db'", "/x/runs.db", id="the file's"),
+        pytest.param({"DAGWRIGHT_JOURNAL": "/e.db"}, "[journal]\npath = '/x/runs.db'", "/e.db", id="the environment's"),
+        pytest.param({}, "[journal]\npath = ':memory:'", None, id="in memory"),
+        pytest.param({"DAGWRIGHT_JOURNAL": ":memory:"}, "[journal]\npath = '/x/runs.db'", None, id="in memory after all"),
+    ],
+)
+def test_where_runs_are_kept(environ: dict[str, str], text: str, expected: str | None, tmp_path: Path) -> None:
+    """The environment comes before the file, and that before the folder for such things of whoever is at work."""
+    written(tmp_path, text)
+
+    path = read_settings(environ, folder=tmp_path).journal.path
+
+    assert (expected and Path(expected.replace("FOLDER", str(tmp_path)))) == path
+
+
+def test_how_runs_are_kept(tmp_path: Path) -> None:
+    """Nothing is lost in a power cut, unless the file says that speed matters more."""
+    path = written(tmp_path, "[journal]\nsynchronous = 'normal'")
+
+    assert "full" == read_settings({}, folder=tmp_path / "absent").journal.synchronous
+    assert "normal" == read_settings({}, config=path).journal.synchronous
+
+
+def test_nobody_s_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no folder to keep runs in, the sentence says what to set."""
+
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(Path, "home", homeless)
+
+    with pytest.raises(ConfigurationError, match="set DAGWRIGHT_JOURNAL to a file"):
+        read_settings({}, folder=tmp_path)
+
+
+def test_the_file_that_was_read_is_known(tmp_path: Path) -> None:
+    """With its whole path, wherever one goes from here."""
+    path = written(tmp_path, "")
+
+    assert path == read_settings({}, folder=tmp_path).file
+    assert read_settings({}, folder=tmp_path / "absent").file is None
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         pytest.param("[limits]\nstep_secnds = 3", "'limits.step_secnds'; did you mean 'step_seconds'?", id="unknown limit"),
@@ -124,9 +201,26 @@ def test_which_file_is_read(environ: dict[str, str], config: str | None, expecte
         pytest.param("[models.a]\nmodel = 'x'", "'models.a.provider': Field required", id="no provider"),
         pytest.param("[models.a]\nprovider = 'x'\ncontext_window = 0", "'models.a.context_window'", id="no window"),
         pytest.param("[models.a]\nprovider = 'x'\nabilities = {fly = true}", "'models.a.abilities.fly", id="unknown ability"),
+        pytest.param(
+            "[models.a]\nprovider = 'x'\nprice = {input = 1, output = 2, cache_reed = 1}",
+            "'models.a.price.cache_reed'; did you mean 'cache_read'?",
+            id="unknown price",
+        ),
+        pytest.param("[models.a]\nprovider = 'x'\nprice = {input = 1}", "'models.a.price.output': Field", id="half a price"),
+        pytest.param("[models.a]\nprovider = 'x'\nprice = {input = -1, output = 1}", "'models.a.price.input'", id="negative"),
+        pytest.param("[models.a]\nprovider = 'x'\nprice = {input = nan, output = 1}", "'models.a.price.input'", id="no number"),
+        pytest.param("[models.a]\nprovider = 'x'\nprice = {input = '1', output = 1}", "'models.a.price.input'", id="text"),
+        pytest.param("[models.a]\nprovider = 'x'\nprice = {input = true, output = 1}", "'models.a.price.input'", id="a truth"),
+        pytest.param("[models.a]\nprovider = 'x'\nthinking = 0", "'models.a.thinking'", id="no thinking"),
+        pytest.param("[models.a]\nprovider = 'x'\npryce = 1", "did you mean 'price'?", id="a price misspelt"),
         pytest.param("[limits]\nrounds = 0", "'limits.rounds': Input should be greater than 0", id="no rounds"),
         pytest.param("[limits]\nrounds = '3'", "'limits.rounds': Input should be a valid integer", id="text for a number"),
         pytest.param("[roles]\na = []", "'roles.a'", id="a role of nobody"),
+        pytest.param(
+            "[journal]\nsynchronus = 'full'", "'journal.synchronus'; did you mean 'synchronous'?", id="unknown to the journal"
+        ),
+        pytest.param("[journal]\nsynchronous = 'off'", "'journal.synchronous'", id="no such synchronous"),
+        pytest.param("[journal]\npath = ''", "'journal.path'", id="no path"),
         pytest.param("x =", "is not TOML", id="no TOML"),
     ],
 )

@@ -75,7 +75,8 @@ def test_an_intent_without_outcome_is_in_doubt() -> None:
     """What was begun is known by its key, apart from what came of it."""
     state = folded([begun("a"), begun("b"), ended("a", "done")])
 
-    assert {"b"} == state.intents.keys() - state.observations.keys()
+    assert {"b"} == state.begun.keys() - state.observations.keys()
+    assert 2 == folded([begun("a"), begun("a")]).begun["a"]
 
 
 def test_steps_go_by_scope_and_attempt() -> None:
@@ -89,7 +90,7 @@ def test_steps_go_by_scope_and_attempt() -> None:
     ]
 
     assert {("step/1", 1): broken, ("step/1", 2): done} == folded(facts).steps
-    assert {("step/1", 1), ("step/1", 2)} == folded(facts).starts
+    assert {("step/1", 1): "a", ("step/1", 2): "z"} == folded(facts).starts
 
 
 def test_the_story_is_kept_in_order() -> None:

@@ -18,7 +18,7 @@ from registry.models.model import Model
 from registry.testing import ScriptedModel, asks
 from registry.tools.function import tool
 from tests.orchestrator.parts import judged, part_of, plan_of, planned, played, task
-from tests.scenario import ports
+from tests.scenario import journal_of, ports
 
 pytestmark = pytest.mark.anyio
 
@@ -365,12 +365,9 @@ async def test_a_run_in_doubt_is_suspended() -> None:
     plan = plan_of(ToolStep(id="a", tool="send", args={"text": "x"}), output="${steps.a.output}")
     whole = MemoryJournal()
     await Orchestrator(ScriptedModel([]), tools=[send], journal=whole, ports=ports()).run(plan)
-    journal = MemoryJournal()
-    writer = await journal.claim("run1", holder="earlier", ttl=60)
-    for recorded in await whole.read("run1"):
-        await writer.append(recorded.event, recorded.time)
-        if recorded.event.kind == "tool_started":
-            break
+    facts = await whole.read("run1")
+    begun = [recorded.event.kind for recorded in facts].index("tool_started")
+    journal = await journal_of("run1", facts[: begun + 1])
 
     answers: list[Answer] = []
     for _ in range(2):
@@ -387,7 +384,7 @@ def test_what_was_asked_for_is_taken_from_the_journal() -> None:
     """A run of which not even that was written can't be taken up."""
     plan = plan_of(Step(id="a", task="x"), goal="from the plan")
 
-    assert "from the plan" == Accepted.of(plan, {"city": "x"}, today="2026-01-02").goal
-    assert Accepted(goal="g", plan=None, inputs={}, today="2026-01-02") == Accepted.of("g", {}, today="2026-01-02")
+    assert "from the plan" == Accepted.of(plan, {"city": "x"}, today="2026-01-02", setup={}).goal
+    assert Accepted(goal="g", plan=None, inputs={}, today="2026-01-02") == Accepted.of("g", {}, today="2026-01-02", setup={})
     with pytest.raises(UnknownRun, match="'r'"):
         Accepted.again(RunState(), "r")

@@ -5,5 +5,18 @@ from orchestrator.cli.view.screen import JsonLines, Quiet, Screen, watch
 from orchestrator.cli.view.summary import summary_lines
 from orchestrator.cli.view.text import harmless, one_line
 from orchestrator.cli.view.tree import LiveTree
+from orchestrator.cli.view.waits import asked_lines, waiting_lines
 
-__all__ = ["JsonLines", "LiveTree", "PlainLines", "Quiet", "Screen", "harmless", "one_line", "summary_lines", "watch"]
+__all__ = [
+    "JsonLines",
+    "LiveTree",
+    "PlainLines",
+    "Quiet",
+    "Screen",
+    "asked_lines",
+    "harmless",
+    "one_line",
+    "summary_lines",
+    "waiting_lines",
+    "watch",
+]

@@ -48,6 +48,8 @@ class Board:
     phase: str = ""
     round: int = 0
     rows: dict[str, Row] = field(default_factory=dict)
+    _asked: dict[str, str] = field(default_factory=dict)
+    """The step by the id of what it asked."""
 
     def take(self, message: ChannelMessage, now: float) -> None:
         """Take in one more message, at this moment of the monotonic clock."""
@@ -57,12 +59,22 @@ class Board:
             case "plan":
                 self.round = message.payload["round"]
                 self._lay_out(message.payload["plan"]["steps"], kept=message.payload["diff"].get("kept", ()))
+            case "step_progress" if message.payload["event"] == "answered":
+                self._answer(message.payload, now)
             case "step_progress":
+                if "waiting" in message.payload:
+                    self._asked[message.payload["waiting"]["id"]] = message.payload["step_id"]
                 _progress(self._row(message.payload), message.payload, now)
             case "step":
                 _activity(self._row(message.payload), message.payload)
             case _:
                 pass
+
+    def halt(self) -> None:
+        """Nobody works on it any more: what ran waits until somebody does."""
+        for row in self.rows.values():
+            if row.state == "running":
+                row.state, row.note = "waiting", "interrupted"
 
     def in_state(self, *states: State) -> list[str]:
         """The steps in any of these states, in plan order."""
@@ -70,6 +82,11 @@ class Board:
 
     def _row(self, payload: Mapping[str, Json]) -> Row:
         return self.rows.setdefault(payload["step_id"], Row(step=payload["step_id"]))
+
+    def _answer(self, payload: Mapping[str, Json], now: float) -> None:
+        row = self.rows.get(self._asked.get(payload["waiting"], ""))
+        if row is not None and row.state == "waiting":
+            row.state, row.began, row.note = "running", now, "answered"
 
     def _lay_out(self, steps: Iterable[Mapping[str, Json]], *, kept: Iterable[str]) -> None:
         """Rows for a new plan; a step that it kept goes on as it was."""

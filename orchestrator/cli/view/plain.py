@@ -6,6 +6,7 @@ from typing import TextIO
 
 from orchestrator.cli.view.screen import Screen
 from orchestrator.cli.view.text import counted, listed, one_line, seconds_told, tokens_told
+from orchestrator.cli.view.waits import WANTS
 from orchestrator.events.project import ChannelMessage, Projection
 from registry.messages import Json
 
@@ -22,6 +23,7 @@ class PlainLines(Screen):
     def __init__(self, err: TextIO) -> None:
         self._err = err
         self._running: dict[str, None] = {}
+        self._asked: dict[str, str] = {}
 
     def show(self, projection: Projection) -> None:
         for message in projection.messages:
@@ -47,6 +49,9 @@ class PlainLines(Screen):
                 pass
 
     def _progress(self, payload: Mapping[str, Json]) -> Iterator[str]:
+        if payload["event"] == "answered":
+            yield f"{self._asked.get(payload['waiting'], payload['waiting'])}: {_said(payload)}"
+            return
         step = payload["step_id"]
         match payload["event"]:
             case "started":
@@ -55,7 +60,11 @@ class PlainLines(Screen):
                 self._running[step] = None
             case "paused":
                 self._running.pop(step, None)
-                yield f"{_name(payload)}: {payload['why']}"
+                wants = ""
+                if "waiting" in payload:
+                    self._asked[payload["waiting"]["id"]] = _name(payload)
+                    wants = f"{WANTS[payload['waiting']['kind']]}: "
+                yield f"{_name(payload)}: {wants}{payload['why']}"
             case "resumed":
                 self._running[step] = None
             case "completed" | "failed" | "skipped":
@@ -99,6 +108,13 @@ def _ended(payload: Mapping[str, Json]) -> str:
             return f"{_name(payload)}: failed{_cost(payload)}: {payload['error']}: {payload['message']}"
         case _:
             return f"{_name(payload)}: skipped: {payload['reason']}"
+
+
+def _said(payload: Mapping[str, Json]) -> str:
+    """Somebody's answer to what waited."""
+    by = f" by {payload['by']}" if payload["by"] else ""
+    text = f": {payload['text']}" if payload["text"] else ""
+    return f"answered{by}: {payload['decision']}{text}"
 
 
 def _name(payload: Mapping[str, Json]) -> str:

@@ -1,22 +1,25 @@
 """What a run came to, for people."""
 
-from orchestrator.cli.view.text import counted, listed, one_line, seconds_told, tokens_told
+from orchestrator.cli.view.text import cost_told, counted, listed, one_line, seconds_told, tokens_told
 from orchestrator.events.facts import Summary
 from orchestrator.run import Answer
 
 
 def summary_lines(answer: Answer) -> list[str]:
     """The end of a run in a few lines: outcome, time, cost, what was reused, and the run's id."""
-    summary = answer.summary
-    lines = [
-        f"{answer.outcome} in {seconds_told(summary.wall_seconds)}",
-        _steps(summary),
-        _step_time(summary),
-        _cost(summary),
-        f"reused {summary.reused:,} of the steps and calls done before" if summary.reused else "",
-        f"run {one_line(answer.run_id)}",
-    ]
-    return [line for line in lines if line]
+    return [_outcome(answer), *figure_lines(answer.summary), f"run {one_line(answer.run_id)}"]
+
+
+def figure_lines(summary: Summary) -> list[str]:
+    """What a run came to in figures: steps, their time, calls, and what was reused."""
+    reused = f"reused {summary.reused:,} of the steps and calls done before" if summary.reused else ""
+    return [line for line in (_steps(summary), _step_time(summary), _calls(summary), reused) if line]
+
+
+def _outcome(answer: Answer) -> str:
+    """With what it cost, where it cost anything."""
+    cost = cost_told(answer.summary.usage)
+    return f"{answer.outcome} in {seconds_told(answer.summary.wall_seconds)}" + (f", {cost}" if cost else "")
 
 
 def _steps(summary: Summary) -> str:
@@ -35,7 +38,7 @@ def _step_time(summary: Summary) -> str:
     return f"step time {seconds_told(summary.step_seconds)}{beside}{gain}"
 
 
-def _cost(summary: Summary) -> str:
+def _calls(summary: Summary) -> str:
     usage = summary.usage
     tokens = tokens_told(usage.tokens, exact=usage.exact)
     return f"{counted(usage.requests, 'model call')}, {counted(summary.tool_calls, 'tool call')}, {tokens}"

@@ -1,6 +1,10 @@
 """Words and figures for a terminal. What models and tools wrote must not be able to steer it."""
 
 import re
+from collections.abc import Iterable
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+
+from registry.usage import Usage
 
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -9,11 +13,17 @@ _SEQUENCES = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _REORDERING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_HIDDEN = re.compile(f"{_CONTROLS.pattern}|{_REORDERING.pattern}")
 
 
 def harmless(text: str) -> str:
     """The text without terminal control characters and sequences; newlines and tabs stay."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text))
+
+
+def in_full(text: str) -> str:
+    """The text for somebody who must know all of it: what could steer a terminal is spelled out, as in `\\x1b`."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str, *, limit: int | None = None) -> str:
@@ -41,6 +51,23 @@ def tokens_told(tokens: int, *, exact: bool) -> str:
     return f"at least {tokens:,} tokens" if tokens else "tokens not reported"
 
 
+def dollars_told(amount: Decimal, *, exact: bool = True) -> str:
+    """An amount of money: cents, and of less than a dollar four digits, or as many as show two of them.
+
+    A lower bound is never rounded up.
+    """
+    digits = 2 if amount >= 1 or not amount else max(4, 1 - amount.adjusted())
+    shown = amount.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN if exact else ROUND_DOWN)
+    return f"${shown:,f}" if exact else f"at least ${shown:,f}"
+
+
+def cost_told(usage: Usage) -> str:
+    """What it cost, a lower bound as such; empty where all of it was free."""
+    if usage.cost:
+        return dollars_told(usage.cost, exact=usage.cost_exact)
+    return "" if usage.cost_exact else "cost unknown"
+
+
 def listed(names: list[str], *, most: int = 8) -> str:
     """Names in one line, the first `most` of them in full."""
     shown = ", ".join(one_line(name, limit=32) for name in names[:most])
@@ -50,3 +77,11 @@ def listed(names: list[str], *, most: int = 8) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 step`, `2 steps`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def table(rows: Iterable[tuple[str, ...]], *, width: int | None = None) -> list[str]:
+    """The rows as lines, their cells below each other; each line is cut to `width` characters."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(room) for cell, room in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]

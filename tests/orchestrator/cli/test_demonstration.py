@@ -1,13 +1,16 @@
 """`dagwright demo`: honest about its model, and about what ran side by side."""
 
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from orchestrator.cli.demonstration import run_demo
 from orchestrator.cli.options import Options
+from orchestrator.journal.protocol import Journal
+from orchestrator.settings import Settings
 from registry.testing import Delay, FaultyModel, ScriptedModel
-from tests.orchestrator.cli.terminal import ScriptedWorld, plan_file
+from tests.orchestrator.cli.terminal import KEPT, ScriptedWorld, plan_file
 
 SIDE_BY_SIDE = "goal: g\nsteps: [{id: a, task: t}, {id: b, task: u}]\noutput: ${steps.a.output}"
 ONE = "goal: g\nsteps: [{id: a, task: t}]\noutput: ${steps.a.output}"
@@ -43,3 +46,20 @@ def test_quiet_means_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     run_demo(ScriptedWorld(ScriptedModel(["Hello"])), Options(models=("local",), quiet=True), tmp_path)
 
     assert ("Hello\n", "") == capsys.readouterr()
+
+
+def test_a_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Its run is kept in memory, whatever the settings say."""
+
+    class Noting(ScriptedWorld):
+        def journal(self, settings: Settings) -> AbstractAsyncContextManager[Journal]:
+            self.path = settings.journal.path
+            return super().journal(settings)
+
+    plan_file(tmp_path, ONE, "brief.yaml")
+    world = Noting(ScriptedModel(["Hello"]))
+
+    run_demo(world, Options(models=("local",), quiet=True), tmp_path)
+
+    assert KEPT == world.settings(None).journal
+    assert world.path is None

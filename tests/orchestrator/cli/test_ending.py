@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.cli.ending import guarded
-from orchestrator.errors import StepTimedOut
+from orchestrator.errors import RunHeld, StepTimedOut, UnknownRun, UnknownWaiting
 from planner import PlanError
 from planner.diagnostics import error
 from registry.errors import ConfigurationError, DagwrightError, Unauthorized
@@ -20,6 +20,14 @@ from registry.errors import ConfigurationError, DagwrightError, Unauthorized
             1,
             "dagwright: the plan can't be run:\nP001 error at /steps: none\nP013 error: no goal\n",
             id="a plan",
+        ),
+        pytest.param(UnknownRun("x", ["r"]), 2, "dagwright: no run 'x' in the journal; there are: r\n", id="no such run"),
+        pytest.param(UnknownWaiting("r", "x", "no"), 2, "dagwright: run 'r' does not wait for 'x': no\n", id="nothing waits"),
+        pytest.param(
+            RunHeld("r", "h", 3),
+            1,
+            "dagwright: run 'r' is already being worked on by h; its claim holds for 3 s more\n",
+            id="held",
         ),
         pytest.param(KeyboardInterrupt(), 130, "dagwright: interrupted\n", id="Ctrl-C"),
     ],

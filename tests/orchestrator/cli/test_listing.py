@@ -1,10 +1,13 @@
 """`dagwright models`: who plays which role, and what each can do."""
 
 import re
+import sys
+from decimal import Decimal
 
 import pytest
+from pydantic import SecretStr
 
-from orchestrator.settings import ModelSettings, Settings
+from orchestrator.settings import ModelSettings, PriceSettings, Settings
 from registry.errors import Refused, Unauthorized
 from registry.governor.fallback import FallbackModel
 from registry.messages import Request
@@ -14,7 +17,7 @@ from tests.orchestrator.cli.terminal import ScriptedWorld, typed
 
 
 def test_roles_and_models() -> None:
-    """Every role has its model, every model its window and abilities; what has no key is told."""
+    """Every role has its model, every model its window, price and abilities; what has no key is told."""
     model = ScriptedModel([], name="m", context_window=8192, abilities={"json_mode": True, "tool_call": False})
     settings = Settings(models={"big": ModelSettings(provider="openai", api_key_env="BIG_KEY")})
 
@@ -23,15 +26,46 @@ def test_roles_and_models() -> None:
     rows = [line.split() for line in result.stdout.splitlines()]
     assert result.exit_code == 0
     assert ["planning", "m"] in rows
-    assert ["m", "8,192", "json_mode"] in rows
+    assert ["m", "8,192", "unknown", "json_mode"] in rows
     assert "big is left out: its key is not set" in result.stderr
 
 
 def test_nothing_is_known_of_some() -> None:
-    """An unknown window is said to be that; so are abilities that are not there."""
+    """An unknown window is said to be that, and an unknown price; so are abilities that are not there."""
     result = typed("models", world=ScriptedWorld(ScriptedModel([], name="m", abilities={})))
 
-    assert ["m", "unknown", "text", "only"] in [line.split() for line in result.stdout.splitlines()]
+    assert ["m", "unknown", "unknown", "text", "only"] in [line.split() for line in result.stdout.splitlines()]
+    assert "not installed" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("ollama:m", "free", id="on this machine"),
+        pytest.param("own", "$2.50 in, $10.00 out", id="the settings' own"),
+        pytest.param("openai:gpt-4o-2099-01-01", "$2.50 in, $10.00 out (alias gpt-4o)", id="under another name"),
+        pytest.param("azure:mine", "unknown", id="unheard of"),
+    ],
+)
+def test_what_a_million_tokens_cost(name: str, told: str) -> None:
+    """Input and output apart, and whose price it is where it is another model's."""
+    own = ModelSettings(provider="openai", model="x", price=PriceSettings(input=Decimal("2.5"), output=Decimal(10)))
+    settings = Settings(keys={"OPENAI_API_KEY": SecretStr("sk-1")}, models={"own": own})
+
+    result = typed("models", world=ScriptedWorld(ScriptedModel([], name=name), settings))
+
+    assert any(
+        re.match(rf"{re.escape(name)} +unknown +{re.escape(told)} +tool_call", line) for line in result.stdout.splitlines()
+    )
+
+
+def test_where_prices_come_from_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A price that is unknown because none are installed says what to install; one that is known says nothing."""
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+
+    told = [typed("models", world=ScriptedWorld(ScriptedModel([], name=name))).stderr for name in ("openai:gpt-4o", "ollama:m")]
+
+    assert ["dagwright: published prices are not installed: pip install 'dagwright[prices]'\n", ""] == told
 
 
 def shows(*, name: str = "m", tools: bool = True) -> ScriptedModel:

@@ -1,6 +1,7 @@
 """`dagwright run`: what it prints, where, and how it ends."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_a_goal_is_answered() -> None:
 
     assert (0, "Hello, harbour!\n") == (result.exit_code, result.stdout)
     assert "hello: started" in result.stderr
-    assert "achieved in 0.0 s; next: -o FILE keeps the answer" in result.stderr.splitlines()[-1]
+    assert "achieved in 0.0 s, cost unknown; next: -o FILE keeps the answer" in result.stderr.splitlines()[-1]
 
 
 def test_a_goal_may_come_from_stdin() -> None:
@@ -137,7 +138,7 @@ def test_what_can_t_begin_is_misuse(arguments: list[str], told: str) -> None:
 
 
 def test_a_run_that_fails_says_why() -> None:
-    """An outage ends the run with a sentence, the name of the run, and exit code 1."""
+    """An outage ends the run with a sentence, how to go on, and exit code 1."""
     model = ScriptedModel(lambda _: Unreachable("http://h", "refused"))
 
     result = typed("run", "Greet the harbour", world=ScriptedWorld(model))
@@ -145,7 +146,72 @@ def test_a_run_that_fails_says_why() -> None:
     assert (1, "") == (result.exit_code, result.stdout)
     why, last = result.stderr.splitlines()[-2:]
     assert "http://h can't be reached: refused" in why
-    assert "failed; next:" in last
+    assert re.fullmatch(r"dagwright: run (\w+) failed; go on with: dagwright resume \1", last)
+
+
+ASKING = """
+goal: Send it
+steps:
+  - {id: ask, kind: tool, tool: ask_user, args: {question: "Where to?"}}
+output: ${steps.ask.output}
+"""
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["told", "quiet"])
+def test_a_run_that_waits_says_for_what(quiet: list[str], tmp_path: Path) -> None:
+    """Exit code 3, and however quiet it was to be: what is asked, what to type to answer, and how to go on."""
+    result = typed("run", plan_file(tmp_path, ASKING), *quiet)
+
+    assert (3, "") == (result.exit_code, result.stdout)
+    heading, asked, command, last = result.stderr.splitlines()[-4:]
+    assert re.fullmatch(r"dagwright: step ask asks \(\w+\):", heading)
+    assert "  Where to?" == asked
+    run = last.split()[2]
+    assert re.fullmatch(rf"dagwright answer {run} \w+ 'YOUR ANSWER'", command)
+    assert f"dagwright: run {run} is suspended; answer, and go on with: dagwright resume {run}" == last
+
+
+@pytest.mark.parametrize(
+    ("world", "text", "told"),
+    [
+        pytest.param(
+            ScriptedWorld(ScriptedModel(lambda _: Unreachable("http://h", "refused")), Settings()),
+            "Greet the harbour",
+            "failed; next: the same command with --json shows every event",
+            id="failed",
+        ),
+        pytest.param(
+            ScriptedWorld(greets(), Settings()),
+            ASKING,
+            "is suspended; nobody can go on with it",
+            id="suspended",
+        ),
+        pytest.param(ScriptedWorld(greets(), Settings()), "Greet the harbour", "--json shows every step", id="achieved"),
+    ],
+)
+def test_what_is_kept_in_memory_only_can_t_go_on(world: ScriptedWorld, text: str, told: str, tmp_path: Path) -> None:
+    """And nobody is told to resume it, or to look at it later."""
+    result = typed("run", plan_file(tmp_path, text) if text == ASKING else text, world=world)
+
+    assert told in result.stderr.splitlines()[-1]
+    assert not re.search("dagwright (resume|show|answer) ", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        pytest.param("goal: g\nsteps: [{id: a, task: t, tool_hint: cook}]", "dagwright: next: dagwright logs", id="submitted"),
+        pytest.param(None, "failed; go on with: dagwright resume", id="planned"),
+    ],
+)
+def test_a_wrong_plan_can_be_had_anew_from_a_model_only(text: str | None, last: str, tmp_path: Path) -> None:
+    """A submitted one stays as wrong as it is."""
+    world = ScriptedWorld(ScriptedModel(lambda _: "no plan"))
+
+    result = typed("run", plan_file(tmp_path, text) if text else "Greet the harbour", world=world)
+
+    assert 1 == result.exit_code
+    assert last in result.stderr.splitlines()[-1]
 
 
 def test_the_models_are_those_asked_for() -> None:

@@ -43,8 +43,8 @@ def names(*named: str) -> tuple[str, ...]:
 
 
 def test_some_come_with_dagwright() -> None:
-    """Arithmetic, files and the clock are always there."""
-    assert names() == ("calculator", "read_file", "list_files", "current_time")
+    """Arithmetic, files, the clock and the user are always there."""
+    assert names() == ("calculator", "read_file", "list_files", "current_time", "ask_user")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_some_come_with_dagwright() -> None:
 )
 def test_what_a_module_may_offer(attribute: str, expected: tuple[str, ...], harbour: str) -> None:
     """A tool, a function, or a list of such, from a module of the working folder."""
-    assert expected == names(f"{harbour}:{attribute}")[4:]
+    assert expected == names(f"{harbour}:{attribute}")[5:]
 
 
 @pytest.mark.parametrize(

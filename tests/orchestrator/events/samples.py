@@ -1,18 +1,27 @@
 """One event of every type, or several where a type has several shapes, for the tests of everything that reads events."""
 
+from decimal import Decimal
+
 from orchestrator.events.facts import (
+    Answered,
     AnswerWritten,
+    CancelRequested,
+    InterruptHeard,
     InterruptReceived,
     ModelFailed,
     ModelReplied,
     PhaseBegan,
     PlanReady,
+    PlanRejected,
     RunEnded,
     RunInterrupted,
     RunStarted,
+    RunSuspended,
     StepEnded,
+    StepPaused,
     StepStarted,
     Summary,
+    TailCut,
     ToolEnded,
     ToolStarted,
     VerdictReached,
@@ -21,19 +30,30 @@ from orchestrator.events.glimpses import (
     AnswerBegan,
     AnswerPiece,
     AnswerReset,
+    Compacted,
     Concluding,
     StepAdmitted,
     StepQueued,
     ThinkingBegan,
 )
 from orchestrator.events.recorded import Event
+from orchestrator.waiting import Waiting
 from planner import Diagnostic, Input, Plan, Step, ToolStep
 from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
 from registry.messages import Reply, ToolCall
+from registry.tools.artifacts import Artifact
 from registry.tools.tool import Observation
 from registry.usage import UNMETERED, Usage
 
-USAGE = Usage(requests=2, input_tokens=90, output_tokens=10, cache_read_tokens=5, reasoning_tokens=4)
+USAGE = Usage(
+    requests=2,
+    input_tokens=90,
+    output_tokens=10,
+    cache_read_tokens=5,
+    reasoning_tokens=4,
+    cost=Decimal("0.00000012345678901"),
+    priced=1,
+)
 
 PLAN = Plan(
     goal="Compare the two",
@@ -72,6 +92,8 @@ LOOKED = Succeeded(
     origins=("tool:search",),
 )
 
+WAITING = Waiting(step="count", key="step/d/tool/e/1", what="send this?", kind="approval")
+
 CALL = ToolCall(id="c1", name="search", arguments='{"q": "x"}')
 
 REPLY = Reply(text="Let me look.", calls=(CALL,), finish="tool_calls", usage=USAGE, model="small-2", waited=0.5)
@@ -79,6 +101,10 @@ REPLY = Reply(text="Let me look.", calls=(CALL,), finish="tool_calls", usage=USA
 OBSERVATION = Observation(
     call_id="c1", name="search", text="found", data=[1, "two", None], origins=("tool:search",), seconds=0.25
 )
+
+CHART = Artifact.of_bytes(b"\x89PNG", name="chart.png", media_type="image/png")
+
+DRAWN = Observation(call_id="c2", name="draw", text=CHART.note, artifacts=(CHART,))
 
 FAILED = Failed(step="count", error="ToolFailed", message="no", outcome="failed", output="so far", usage=UNMETERED, seconds=2.0)
 
@@ -104,19 +130,28 @@ SAMPLES: tuple[Event, ...] = (
         effect="pure",
     ),
     ToolEnded(key="k", scope="step/1", step="look", iteration=1, observation=OBSERVATION),
+    ToolEnded(key="k", scope="step/1", step="look", iteration=1, observation=DRAWN),
     StepEnded(scope="step/1", result=LOOKED),
     StepEnded(scope="step/1", result=FAILED, attempt=2),
     StepEnded(scope="step/1", result=Skipped(step="count", because_of="look", reason="look failed")),
     InterruptReceived(text="Also the third"),
+    InterruptHeard(scope="step/0a1b", attempt=1, step="look", place=2, texts=("Also the third",)),
     VerdictReached(verdict=Achieved(reasoning="yes", confidence=0.9, final_answer="42"), round=1, usage=USAGE),
     VerdictReached(verdict=Missing(reasoning="no", missing=("a", "b")), round=2),
     AnswerWritten(text="The answer", by="large", usage=USAGE),
     RunEnded(outcome="achieved", summary=SUMMARY, answer="The answer"),
     RunEnded(outcome="failed", summary=SUMMARY, error="no model"),
     RunInterrupted(why="the process ended"),
+    PlanRejected(round=1, diagnostics=(REPAIR,), usage=USAGE),
+    StepPaused(waiting=WAITING),
+    Answered(waiting=WAITING.id, key=WAITING.key, decision="approve", text="go on", by="Ada"),
+    RunSuspended(waiting=(WAITING,), summary=SUMMARY),
+    CancelRequested(why="enough"),
+    TailCut(records=2),
     ThinkingBegan(step="look", iteration=1),
     StepQueued(step="look"),
     StepAdmitted(step="look", waited=1.5),
+    Compacted(step="look", iteration=2, original_messages=40, kept_messages=12),
     Concluding(step="look", iteration=2),
     AnswerBegan(),
     AnswerPiece(text="The ", part=1, offset=12),

@@ -13,13 +13,15 @@ from planner.results import Succeeded
 from registry.calls import Purpose
 from registry.messages import Reply
 from registry.usage import UNMETERED
-from tests.orchestrator.events.samples import CALL, PLAN, REPLY, SAMPLES, USAGE
+from tests.orchestrator.events.samples import CALL, PLAN, REPAIR, REPLY, SAMPLES, USAGE, WAITING
 
 Told = list[tuple[str, dict[str, Any]]]
 
 LAP = {"step_id": "look", "iteration": 1}
 
-DONE = {"iterations": 5, "usage": asdict(USAGE), "elapsed": 4.5, "run_id": "r1"}
+SHOWN = {"id": WAITING.id, "kind": "approval", "step_id": "count", "what": "send this?"}
+
+DONE = {"iterations": 5, "usage": {**asdict(USAGE), "cost": "0.00000012345678901"}, "elapsed": 4.5, "run_id": "r1"}
 
 EXPECTED: tuple[Told, ...] = (
     [],
@@ -91,6 +93,22 @@ EXPECTED: tuple[Told, ...] = (
     ],
     [
         (
+            "step",
+            {
+                **LAP,
+                "type": "iteration",
+                "status": "done",
+                "call_id": "c2",
+                "tool_name": "draw",
+                "observation": "[Artifact: chart.png, image/png, 4 bytes; shown to the user, do not repeat it]",
+                "error": None,
+                "iter_elapsed": 0.0,
+                "artifacts": [{"name": "chart.png", "media_type": "image/png", "content": "iVBORw==", "base64": True, "size": 4}],
+            },
+        )
+    ],
+    [
+        (
             "step_progress",
             {
                 "step_id": "look",
@@ -122,13 +140,26 @@ EXPECTED: tuple[Told, ...] = (
     [("inject", {"type": "inject", "content": "Also the third"})],
     [],
     [],
+    [],
     [("answer", {"status": "done"})],
     [("done", {**DONE, "answer": "The answer", "achieved": True, "outcome": "achieved", "error": ""})],
     [("done", {**DONE, "answer": "", "achieved": False, "outcome": "failed", "error": "no model"})],
+    [("phase", {"phase": "interrupted", "why": "the process ended"})],
+    [("phase", {"phase": "plan_rejected", "diagnostics": [asdict(REPAIR)]})],
+    [("step_progress", {"step_id": "count", "event": "paused", "why": "send this?", "waiting": SHOWN})],
+    [
+        (
+            "step_progress",
+            {"event": "answered", "waiting": WAITING.id, "decision": "approve", "text": "go on", "by": "Ada"},
+        )
+    ],
+    [("phase", {"phase": "suspended", "waiting": [SHOWN]})],
+    [("phase", {"phase": "cancelling", "why": "enough"})],
     [],
     [("step", {**LAP, "type": "thinking", "status": "start"})],
     [("step_progress", {"step_id": "look", "event": "paused", "why": "waits for a free request slot"})],
     [("step_progress", {"step_id": "look", "event": "resumed", "waited": 1.5})],
+    [("compact", {"step_id": "look", "iteration": 2, "original_messages": 40, "kept_messages": 12})],
     [("step", {"step_id": "look", "type": "answer", "status": "start"})],
     [("answer", {"status": "start"})],
     [("answer", {"status": "delta", "content": "The ", "part": 1, "offset": 12})],

@@ -1,13 +1,16 @@
 """The one codec of events."""
 
+from decimal import Decimal
 from typing import get_args
 
 import pytest
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
-from orchestrator.events.facts import Fact
+from orchestrator.events.facts import AnswerWritten, Fact, InterruptReceived, ToolEnded
 from orchestrator.events.glimpses import Glimpse
-from orchestrator.events.recorded import Event, Recorded, decode, encode
+from orchestrator.events.recorded import Event, Recorded, decode, decode_fact, encode, encode_fact
+from registry.usage import Usage
 from tests.orchestrator.events.samples import SAMPLES
 
 
@@ -37,6 +40,27 @@ def test_kinds_are_told_apart() -> None:
     assert len({*get_args(Fact), *get_args(Glimpse)}) == len({event.kind for event in SAMPLES})
 
 
+def test_money_keeps_every_digit() -> None:
+    """A cost is written as text, which no reader rounds."""
+    event = AnswerWritten(text="x", by="m", usage=Usage(requests=1, cost=Decimal("0.10000000000000000001"), priced=1))
+    line = encode(Recorded(seq=1, time=0.0, run="r1", event=event))
+
+    assert b'"cost":"0.10000000000000000001"' in line
+    assert event == decode(line).event
+
+
+def test_a_usage_from_before_there_were_prices_is_unpriced() -> None:
+    """An older line has no cost, and that is not a cost of nothing."""
+    usage = '{"requests":2,"input_tokens":90,"output_tokens":10,"unmetered":0}'
+    line = f'{{"seq":1,"time":0,"run":"r","event":{{"kind":"answer_written","text":"x","by":"m","usage":{usage}}}}}'
+
+    event = decode(line.encode()).event
+
+    assert isinstance(event, AnswerWritten)
+    assert Usage(requests=2, input_tokens=90, output_tokens=10) == event.usage
+    assert 2 == event.usage.unpriced
+
+
 @pytest.mark.parametrize("event", SAMPLES, ids=kinds)
 def test_an_event_is_one_line(event: Event) -> None:
     """A journal and `--json` have one line for each event, whatever text is in it."""
@@ -60,3 +84,39 @@ def test_what_is_not_an_event_is_refused(line: bytes) -> None:
     """Only the closed set of event types is built; all else raises."""
     with pytest.raises(ValidationError):
         decode(line)
+
+
+@pytest.mark.parametrize("event", [event for event in SAMPLES if isinstance(event, get_args(Fact))], ids=kinds)
+def test_a_fact_comes_back_without_its_envelope(event: Fact) -> None:
+    """A journal that keeps place and time apart gets the Fact alone, and the same one back."""
+    again = decode_fact(encode_fact(event))
+
+    assert (type(event), event) == (type(again), again)
+
+
+def test_a_glimpse_is_no_fact() -> None:
+    """What is never journalled is not read from a journal."""
+    with pytest.raises(ValidationError):
+        decode_fact(b'{"kind":"answer_began"}')
+
+
+def test_what_could_not_be_read_again_is_not_written() -> None:
+    """A value of a wrong type is our own fault, and better found out when it is written."""
+    with pytest.raises(PydanticSerializationError):
+        encode_fact(InterruptReceived(text=5))  # type: ignore[arg-type]
+
+
+def test_half_a_surrogate_pair_is_written_as_a_question_mark() -> None:
+    """A model can say what JSON can't hold; the rest of it is kept."""
+    assert InterruptReceived(text="a?b\U0001f600") == decode_fact(encode_fact(InterruptReceived(text="a\ud800b\U0001f600")))
+
+
+def test_an_observation_from_before_there_were_artefacts_has_none() -> None:
+    """An older line is read as it was meant."""
+    observation = '{"call_id":"c1","name":"search","text":"found","error":null,"data":null,"origins":[],"seconds":0.5}'
+    line = f'{{"kind":"tool_ended","key":"k","scope":"s","step":"look","iteration":1,"observation":{observation}}}'
+
+    fact = decode_fact(line.encode())
+
+    assert isinstance(fact, ToolEnded)
+    assert () == fact.observation.artifacts

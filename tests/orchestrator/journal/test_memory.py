@@ -14,7 +14,7 @@ async def test_a_claimed_run_is_known_before_its_first_fact() -> None:
 
     assert [1, 2, 3] == epochs
     assert () == await journal.read("r")
-    assert ("r",) == await journal.runs()
+    assert ["r"] == [listed.run for listed in await journal.runs()]
 
 
 async def test_two_journals_share_nothing() -> None:

@@ -1,6 +1,7 @@
 """A run with everything in it, told in a fixed order: two steps side by side, a tool, a failure, a revision and an answer."""
 
 from collections.abc import AsyncIterator, Iterable
+from decimal import Decimal
 
 import anyio
 
@@ -26,7 +27,7 @@ from registry.messages import Reply
 from registry.tools.tool import Observation
 from registry.usage import UNMETERED, Usage
 
-USAGE = Usage(requests=1, input_tokens=1000, output_tokens=234)
+USAGE = Usage(requests=1, input_tokens=1000, output_tokens=234, cost=Decimal("0.0123"), priced=1)
 
 LOOK = Step(id="look", task="Look at\nit")
 MERGE = Step(id="merge", task="Merge both", depends_on=("look", "sum"))

@@ -3,10 +3,11 @@
 import pytest
 
 from orchestrator.cli.view.board import Board, State
-from orchestrator.events.facts import PlanReady
+from orchestrator.events.facts import Answered, PlanReady, StepPaused
 from orchestrator.events.glimpses import StepAdmitted, StepQueued
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
+from orchestrator.waiting import Waiting
 from planner import Plan, Step
 from tests.orchestrator.cli.view.script import (
     ENDS,
@@ -131,3 +132,40 @@ def test_who_queues_is_not_running() -> None:
 
     assert ("waiting", "waits for a free request slot") == (queued.rows["look"].state, queued.rows["look"].doing)
     assert ("running", 3.0) == (admitted.rows["look"].state, admitted.rows["look"].elapsed(now=5.0))
+
+
+SEND = Waiting(step="look", key="k", what="Send this?", kind="approval")
+
+
+def test_a_step_that_asked_goes_on_when_it_is_answered() -> None:
+    """The time it waited is not its own."""
+    seen = board(
+        (*PLANNING, *SIDE_BY_SIDE), (StepPaused(waiting=SEND),), (Answered(waiting=SEND.id, key="k", decision="approve"),)
+    )
+
+    assert ("running", "answered") == (seen.rows["look"].state, seen.rows["look"].note)
+    assert 1.0 == seen.rows["look"].elapsed(3.0)
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        pytest.param(Answered(waiting=SEND.id, key="k", decision="approve"), id="its step has ended since"),
+        pytest.param(Answered(waiting="w1", key="k", decision="approve"), id="asked by a step of another plan"),
+    ],
+)
+def test_an_answer_that_nothing_waits_for_changes_nothing(answered: Answered) -> None:
+    """Such as one that comes after the step timed out."""
+    seen = board((*PLANNING, *SIDE_BY_SIDE), (StepPaused(waiting=SEND),), ENDS, (answered,))
+
+    assert "completed" == seen.rows["look"].state
+
+
+def test_what_ran_waits_when_nobody_works_on_it() -> None:
+    """And nothing else changes."""
+    seen = board(PLANNING, SIDE_BY_SIDE)
+    seen.halt()
+
+    assert {"look": "interrupted", "sum": "interrupted", "merge": "after look, sum"} == {
+        step: row.note for step, row in seen.rows.items() if row.state == "waiting"
+    }

@@ -6,9 +6,10 @@ import pytest
 
 from orchestrator.cli.view.plain import FINDINGS, WIDTH, PlainLines, diagnostic_lines
 from orchestrator.cli.view.screen import watch
-from orchestrator.events.facts import PlanReady
+from orchestrator.events.facts import Answered, PlanReady, StepPaused
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
+from orchestrator.waiting import Waiting
 from planner import Plan, Step
 from planner.results import Succeeded
 from tests.orchestrator.cli.view.script import REPAIR, SCRIPT, ended, recorded, started, stream
@@ -109,3 +110,18 @@ def test_many_findings_are_counted() -> None:
 
     assert FINDINGS + 1 == len(lines)
     assert "plan: and 44 more findings, which --json shows in full" == lines[-1]
+
+
+def test_what_waits_and_what_was_answered_have_their_lines() -> None:
+    """The answer stands with the step that asked; what nobody here asked goes by its id."""
+    send = Waiting(step="look", key="k", what="Send\nthis?", kind="approval")
+
+    assert [
+        "look: waits for approval: Send this?",
+        "look: answered by Ada: reject: too dear",
+        "w1: answered: approve",
+    ] == lines(
+        StepPaused(waiting=send),
+        Answered(waiting=send.id, key="k", decision="reject", text="too dear", by="Ada"),
+        Answered(waiting="w1", key="k", decision="approve"),
+    )

@@ -18,9 +18,9 @@ def lines(summary: Summary, outcome: RunOutcome = "achieved") -> list[str]:
 
 
 def test_a_summary_says_it_all() -> None:
-    """Outcome, time, steps, what running side by side won, calls, tokens, and the run's id."""
+    """Outcome, time, money, steps, what running side by side won, calls, tokens, and the run's id."""
     assert [
-        "achieved in 9.0 s",
+        "achieved in 9.0 s, $0.0123",
         "4 steps: 2 succeeded, 1 failed, 1 skipped",
         "step time 12.5 s; side by side: look, sum; that won 3.5 s",
         "1 model call, 2 tool calls, 1,234 tokens",
@@ -34,6 +34,10 @@ def test_a_summary_says_it_all() -> None:
         pytest.param(
             replace(SUMMARY, usage=USAGE + UNMETERED), "2 model calls, 2 tool calls, at least 1,234 tokens", id="unmetered"
         ),
+        pytest.param(replace(SUMMARY, usage=USAGE + UNMETERED), "achieved in 9.0 s, at least $0.0123", id="unpriced"),
+        pytest.param(replace(SUMMARY, usage=UNMETERED), "achieved in 9.0 s, cost unknown", id="nothing priced"),
+        pytest.param(replace(SUMMARY, usage=Usage(requests=3, priced=3)), "achieved in 9.0 s", id="free"),
+        pytest.param(replace(SUMMARY, usage=Usage()), "achieved in 9.0 s", id="no request"),
         pytest.param(replace(SUMMARY, usage=Usage()), "0 model calls, 2 tool calls, 0 tokens", id="no model"),
         pytest.param(replace(SUMMARY, overlapped=()), "step time 12.5 s", id="one after another"),
         pytest.param(replace(SUMMARY, step_seconds=8.0), "step time 8.0 s; side by side: look, sum", id="nothing won"),
@@ -52,4 +56,4 @@ def test_a_run_without_steps_says_nothing_of_them() -> None:
     """A run that is suspended or failed early has a short summary."""
     nothing = replace(SUMMARY, steps=0, succeeded=0, failed=0, skipped=0, overlapped=(), step_seconds=0.0)
 
-    assert ["suspended in 9.0 s", "1 model call, 2 tool calls, 1,234 tokens", "run r1"] == lines(nothing, "suspended")
+    assert ["suspended in 9.0 s, $0.0123", "1 model call, 2 tool calls, 1,234 tokens", "run r1"] == lines(nothing, "suspended")

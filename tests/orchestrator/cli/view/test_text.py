@@ -1,8 +1,22 @@
 """Text that reaches a terminal."""
 
+from decimal import Decimal
+
 import pytest
 
-from orchestrator.cli.view.text import counted, harmless, listed, one_line, seconds_told, tokens_told
+from orchestrator.cli.view.text import (
+    cost_told,
+    counted,
+    dollars_told,
+    harmless,
+    in_full,
+    listed,
+    one_line,
+    seconds_told,
+    table,
+    tokens_told,
+)
+from registry.usage import UNMETERED, Usage
 
 
 @pytest.mark.parametrize(
@@ -83,6 +97,44 @@ def test_tokens_say_when_they_are_a_lower_bound(tokens: int, exact: bool, expect
 
 
 @pytest.mark.parametrize(
+    ("amount", "exact", "expected"),
+    [
+        pytest.param("1234.5", True, "$1,234.50", id="thousands"),
+        pytest.param("1", True, "$1.00", id="a dollar"),
+        pytest.param("0.01236", True, "$0.0124", id="cents"),
+        pytest.param("0.5", True, "$0.5000", id="half a dollar"),
+        pytest.param("0.000025", True, "$0.000025", id="next to nothing"),
+        pytest.param("1E-7", True, "$0.00000010", id="less than that"),
+        pytest.param("0.00", True, "$0.00", id="nothing"),
+        pytest.param("0.01236", False, "at least $0.0123", id="a lower bound"),
+        pytest.param("1.999", False, "at least $1.99", id="a lower bound of dollars"),
+    ],
+)
+def test_money_is_told_for_people(amount: str, exact: bool, expected: str) -> None:
+    """As many digits as matter; a lower bound stays one."""
+    assert expected == dollars_told(Decimal(amount), exact=exact)
+
+
+PAID = Usage(requests=1, cost=Decimal("0.25"), priced=1)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        pytest.param(PAID, "$0.2500", id="known"),
+        pytest.param(PAID + UNMETERED, "at least $0.2500", id="some unknown"),
+        pytest.param(UNMETERED, "cost unknown", id="unknown"),
+        pytest.param(UNMETERED + Usage(requests=1, priced=1), "cost unknown", id="unknown but for what was free"),
+        pytest.param(Usage(requests=1, priced=1), "", id="free"),
+        pytest.param(Usage(), "", id="no request"),
+    ],
+)
+def test_costs_say_when_they_are_unknown(usage: Usage, expected: str) -> None:
+    """A sum in which a request is unpriced is "at least", and never zero; of what was free nothing is said."""
+    assert expected == cost_told(usage)
+
+
+@pytest.mark.parametrize(
     ("names", "expected"),
     [
         pytest.param([], "", id="none"),
@@ -100,3 +152,26 @@ def test_names_are_listed_in_one_line(names: list[str], expected: str) -> None:
 def test_one_is_singular(number: int, expected: str) -> None:
     """Counts agree with their noun."""
     assert expected == counted(number, "step")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("plain, ünï, 漢字\n\tand more", "plain, ünï, 漢字\n\tand more", id="text stays"),
+        pytest.param("a\x1b[8mb\rc\x9bd", r"a\x1b[8mb\rc\x9bd", id="what steers a terminal"),
+        pytest.param("a\u202eb", r"a\u202eb", id="what turns text around"),
+        pytest.param("a\ud800b", r"a\ud800b", id="what is no text"),
+    ],
+)
+def test_nothing_of_a_text_in_full_is_dropped(text: str, expected: str) -> None:
+    """What can't be shown is spelled out."""
+    assert expected == in_full(text)
+
+
+def test_cells_stand_below_each_other() -> None:
+    """And a line that is too long is cut."""
+    rows = [("a", "bb", "c"), ("aaa", "", "cccc"), ("a", "b", "")]
+
+    assert ["a    bb  c", "aaa      cccc", "a    b"] == table(rows)
+    assert ["a    bb  c", "aaa      …", "a    b"] == table(rows, width=10)
+    assert [] == table([])

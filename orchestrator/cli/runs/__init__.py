@@ -1,0 +1,1 @@
+"""The commands over the runs of the journal."""

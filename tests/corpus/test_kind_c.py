@@ -1,0 +1,265 @@
+"""Public faults of kind C, plans and what is done with them: each case stands for its kind.
+
+A case that has `deviates` goes by this engine's own rules in that point, for the reason that stands there.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+from _pytest.mark import ParameterSet
+
+from orchestrator import MemoryJournal, Orchestrator
+from orchestrator.answering import decide
+from orchestrator.events.facts import PlanReady, RunStarted, StepEnded
+from orchestrator.events.recorded import Event
+from planner import Plan, PlanError, Step, draft_from
+from planner.results import Failed, Skipped, Succeeded
+from registry.builtin import ask_user
+from registry.calls import Call
+from registry.errors import Unreachable
+from registry.governor.governor import GovernedModel, Governor
+from registry.messages import Json, Reply, Request
+from registry.models.layer import ModelLayer
+from registry.models.model import Model
+from registry.testing import Line, ScriptedModel, asks
+from tests.orchestrator.parts import task
+
+pytestmark = pytest.mark.anyio
+
+Case = Mapping[str, Json]
+
+CASES: Mapping[str, Case] = {
+    case["id"]: case for case in map(json.loads, (Path(__file__).parent / "data" / "kind_c.jsonl").read_text().splitlines())
+}
+
+LATER: Mapping[str, str] = {
+    "C13": "what a run's end says when its revision is empty",
+    "C15": "a step that is replaced by several",
+    "C19": "steps with a condition",
+    "C24": "steps that are plans themselves",
+    "C27": "an event for each step that waits for a slot",
+    "C28": "results that stay readable by a tool when they were cut",
+    "C32": "the ends of a run whose planning fails",
+    "C33": "cancelling a run that is about to be revised",
+    "C34": "steps that map a list",
+    "C37": "what looks like a reference in another notation",
+}
+"""Cases that wait for a part of the engine, and for which."""
+
+_asserted: set[str] = set()
+
+
+def case(case_id: str) -> pytest.MarkDecorator:
+    """The test of one case, under its name: the case says what went in and what is right."""
+    _asserted.add(case_id)
+    return pytest.mark.parametrize("case", [pytest.param(CASES[case_id], id=case_id)])
+
+
+def test_every_case_is_asserted_or_waits() -> None:
+    """No case is forgotten, and none both waits and is asserted."""
+    assert CASES.keys() == _asserted | LATER.keys()
+    assert not _asserted & LATER.keys()
+
+
+def submitted(case: Case, **fields: Json) -> Plan:
+    """The plan of the case, as a person would submit it. Raises `PlanError`."""
+    return Plan.of(draft_from({"goal": "g", "steps": case["input"]["plan"], **fields}))
+
+
+def refused(case_id: str, *found: tuple[str, str, str]) -> ParameterSet:
+    """A case whose plan is refused: code, place and words of each finding."""
+    _asserted.add(case_id)
+    return pytest.param(CASES[case_id], found, id=case_id)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        refused("C01", ("P006", "/steps/0/depends_on", "each waits for the next: a -> b -> a")),
+        refused("C03", ("P004", "/steps/0/depends_on/0", "step 's9' depends on itself")),
+        refused("C04", ("P005", "/steps/1/depends_on/0", "no step named 'no-such'; there are: a, b")),
+        refused("C06", ("P003", "/steps/1/id", "the id 'a' is that of /steps/0 already")),
+        refused("C09", ("P005", "/steps/1/depends_on/0", "no step named 't01'; did you mean 't1'? there are: t1, t2")),
+        refused(
+            "C12",
+            ("P012", "/steps/0", "an object is due, not nothing"),
+            ("P012", "/steps/1", "an object is due, not the text 'do x'"),
+        ),
+    ],
+)
+def test_refused_before_any_step_runs(case: Case, expected: tuple[tuple[str, str, str], ...]) -> None:
+    """Such a plan can't even be built, and the error says what is wrong, where, and what there is."""
+    with pytest.raises(PlanError) as raised:
+        submitted(case)
+
+    assert expected == tuple((one.code, one.place, one.message) for one in raised.value.diagnostics)
+
+
+@case("C08")
+def test_ids_are_text_on_both_sides(case: Case) -> None:
+    """1 and "1" are one id: as a dependency, and as a step that is there twice."""
+    assert [("1", ()), ("2", ("1",))] == [(step.id, tuple(step.depends_on)) for step in submitted(case).steps]
+    twice = [*case["input"]["plan"], {"id": "1", "task": "z"}]
+    with pytest.raises(PlanError, match="the id '1' is that of /steps/0 already"):
+        Plan.of(draft_from({"goal": "g", "steps": twice}))
+
+
+@case("C10")
+def test_one_dependency_may_be_written_as_text(case: Case) -> None:
+    """It is one id, and not as many as it has letters."""
+    assert ("prep",) == submitted(case).step("b").depends_on
+
+
+def failing(*names: str, seconds: Mapping[str, float] | None = None) -> Model:
+    """A model with which some steps fail, and that needs some seconds for some steps."""
+
+    def reply(request: Request) -> Line:
+        step = task(request).removeprefix("do ")
+        return Unreachable("the model", "down") if step in names else f"{step} is done"
+
+    lines = ScriptedModel(reply)
+    return lines if seconds is None else Slow(lines, seconds)
+
+
+class Slow(ModelLayer):
+    """A model that needs some seconds for some steps."""
+
+    def __init__(self, inner: Model, seconds: Mapping[str, float]) -> None:
+        super().__init__(inner)
+        self.seconds = seconds
+
+    async def chat(self, request: Request, call: Call) -> Reply:
+        await anyio.sleep(self.seconds.get(call.label, 0.0))
+        return await self._inner.chat(request, call)
+
+
+@case("C17")
+async def test_what_depends_on_a_failure_does_not_run(case: Case) -> None:
+    """It is skipped, the cause is named, and the run has not met its goal."""
+    model = failing("a")
+    answer = await Orchestrator(model).run(submitted(case, output="${steps.b.output}"))
+
+    assert isinstance(answer.steps["a"], Failed)
+    assert Skipped(step="b", because_of="a", reason="a failed") == answer.steps["b"]
+    assert "missing" == answer.outcome
+
+
+@case("C22")
+async def test_a_failure_loses_no_sibling(case: Case) -> None:
+    """Those that are quicker and those that are slower keep their results."""
+    answer = await Orchestrator(failing("q", seconds={"q": 0.05, "r": 0.1})).run(submitted(case, output="${steps.r.output}"))
+
+    assert {"p": Succeeded, "q": Failed, "r": Succeeded} == {name: type(result) for name, result in answer.steps.items()}
+    assert "r is done" == answer.output
+
+
+@case("C20")
+async def test_a_diamond_with_unequal_arms(case: Case) -> None:
+    """The step where they meet runs once, with what both found."""
+    model = ScriptedModel(lambda request: f"{task(request)[3:]} is done")
+    await Orchestrator(model).run(submitted(case, output="${steps.d.output}"))
+    (met,) = [request.messages[1].text for request in model.requests if task(request) == "do d"]
+
+    assert 5 == len(model.requests)
+    assert "Result of b2:\nb2 is done" in met
+    assert "Result of c:\nc is done" in met
+
+
+@case("C30")
+@pytest.mark.parametrize("seconds", [{"s1": 2.0, "s2": 1.0}, {"s1": 1.0, "s2": 2.0}], ids=["slow first", "fast first"])
+async def test_inputs_stand_in_the_order_of_the_plan(case: Case, seconds: Mapping[str, float]) -> None:
+    """Whichever was done first, the request is the same to the letter."""
+    model = ScriptedModel(lambda request: f"{task(request)[3:]} is done")
+    await Orchestrator(Slow(model, seconds)).run(submitted(case, output="${steps.s3.output}"))
+
+    assert model.requests[-1].messages[1].text.endswith("Result of s1:\ns1 is done\n\nResult of s2:\ns2 is done")
+
+
+@case("C26")
+async def test_steps_that_only_wait_hold_nothing(case: Case) -> None:
+    """Four slots do 400 steps in the time of a hundred, though all that must wait come first in the plan."""
+    steps = sorted(case["input"]["plan"], key=lambda step: step["id"][0], reverse=True)
+    plan = Plan(goal="g", steps=[Step(**step) for step in steps], output="${steps.g0.output}")
+    assert "g" == plan.steps[0].id[0]
+    model = failing(seconds={step.id: 1.0 for step in plan.steps})
+    began = anyio.current_time()
+    answer = await Orchestrator(GovernedModel(model, Governor("here", case["input"]["max_concurrency"]))).run(plan)
+
+    assert {Succeeded} == {type(result) for result in answer.steps.values()}
+    assert 400 == len(answer.steps)
+    assert 100.0 == pytest.approx(anyio.current_time() - began, abs=1.0)
+
+
+def asking(request: Request) -> Line:
+    """A model of which each step asks the user what it is to do, but for one that is out of order."""
+    if task(request) == "do z":
+        return Unreachable("the model", "down")
+    last = request.messages[-1]
+    return asks("ask_user", question=f"How to {task(request)}?") if last.role == "user" else f"{task(request)}: {last.text}"
+
+
+@case("C31")
+@pytest.mark.parametrize("first", ["x", "y"])
+async def test_two_steps_ask_at_once(case: Case, first: str) -> None:
+    """Both questions stay open, in plan order, whatever else fails; each answer goes to its own, and so does a later one."""
+    assert {"x": "asks the user", "y": "asks the user", "z": "fails"} == case["input"]["behaviour"]
+    plan = Plan.model_validate({"goal": "g", "steps": case["input"]["plan"], "output": "${steps.x.output}"})
+    journal, model = MemoryJournal(), ScriptedModel(asking)
+
+    def orchestrator() -> Orchestrator:
+        return Orchestrator(model, tools=[ask_user], journal=journal)
+
+    answer = await orchestrator().run(plan)
+    assert ["How to do x?", "How to do y?"] == [waiting.what for waiting in answer.waiting]
+    assert ["z"] == list(answer.steps)
+    assert isinstance(answer.steps["z"], Failed)
+
+    questions = {waiting.step: waiting for waiting in answer.waiting}
+    second = "y" if first == "x" else "x"
+    await decide(journal, answer.run_id, questions[first].id, "answer", text="gently")
+    answer = await orchestrator().resume(answer.run_id)
+    assert (questions[second],) == answer.waiting
+    await decide(journal, answer.run_id, questions[second].id, "answer", text="quickly")
+    answer = await orchestrator().resume(answer.run_id)
+
+    assert {first: f"do {first}: gently", second: f"do {second}: quickly"} == {
+        name: result.output for name, result in answer.steps.items() if isinstance(result, Succeeded)
+    }
+    assert 5 == len(model.requests)
+
+
+def of_step(fact: Event) -> str:
+    """The step that a Fact is about, if it is about one."""
+    return fact.result.step if isinstance(fact, StepEnded) else getattr(fact, "step", "")
+
+
+@case("C36")
+@pytest.mark.parametrize("killed_after", [0, 1, 2, 3])
+async def test_restarted_in_the_middle_of_a_fan_out(case: Case, killed_after: int) -> None:
+    """What was done is read back, what was not is done, and the step that gathers gets all of it in order."""
+    each, use = case["input"]["plan"]
+    names = [f"{each['id']}_{item}" for item in each["for_each"]]
+    gather = f"{use['task']}: " + ", ".join(f"${{steps.{name}.output}}" for name in names)
+    steps = [*(Step(id=name, task=f"{each['task']} {name[-1]}") for name in names), Step(id=use["id"], task=gather)]
+    plan = Plan(goal="g", steps=steps, output="${steps.use.output}")
+
+    def result(request: Request) -> str:
+        return task(request) if task(request).startswith("do use") else f"r{task(request)[-1]}"
+
+    whole, killed = MemoryJournal(), MemoryJournal()
+    run_id = (await Orchestrator(ScriptedModel(result), journal=whole).run(plan)).run_id
+    writer = await killed.claim(run_id, holder="the killed one", ttl=60)
+    for recorded in await whole.read(run_id):
+        if isinstance(recorded.event, RunStarted | PlanReady) or of_step(recorded.event) in names[:killed_after]:
+            await writer.append((recorded.event, recorded.time))
+    await writer.release()
+    model = ScriptedModel(result)
+    answer = await Orchestrator(model, journal=killed).resume(run_id)
+
+    assert ("achieved", "do use: r1, r2, r3") == (answer.outcome, answer.output)
+    assert not any(isinstance(end, Failed | Skipped) for end in answer.steps.values())
+    undone = [f"do each {item}" for item in each["for_each"][killed_after:]]
+    assert [*undone, "do use: r1, r2, r3"] == [task(request) for request in model.requests]
