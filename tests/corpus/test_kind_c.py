@@ -4,28 +4,31 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import anyio
 import pytest
 from _pytest.mark import ParameterSet
 
-from orchestrator import MemoryJournal, Orchestrator
+from orchestrator import MemoryJournal, Orchestrator, Run
 from orchestrator.answering import decide
-from orchestrator.events.facts import PlanReady, RunStarted, StepEnded
+from orchestrator.errors import RunCancelled
+from orchestrator.events.facts import CancelRequested, PlanReady, RunStarted, StepEnded
 from orchestrator.events.recorded import Event
+from orchestrator.journal.protocol import WORD
+from orchestrator.unwrapping import sole_error
 from planner import Plan, PlanError, Step, draft_from
 from planner.results import Failed, Skipped, Succeeded
 from registry.builtin import ask_user
 from registry.calls import Call
 from registry.errors import Unreachable
 from registry.governor.governor import GovernedModel, Governor
-from registry.messages import Json, Reply, Request
+from registry.messages import Json, Piece, Reply, Request
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.testing import Line, ScriptedModel, asks
-from tests.orchestrator.parts import task
+from tests.orchestrator.parts import judged, planned, played, task
 
 pytestmark = pytest.mark.anyio
 
@@ -42,8 +45,6 @@ LATER: Mapping[str, str] = {
     "C24": "steps that are plans themselves",
     "C27": "an event for each step that waits for a slot",
     "C28": "results that stay readable by a tool when they were cut",
-    "C32": "the ends of a run whose planning fails",
-    "C33": "cancelling a run that is about to be revised",
     "C34": "steps that map a list",
     "C37": "what looks like a reference in another notation",
 }
@@ -263,3 +264,63 @@ async def test_restarted_in_the_middle_of_a_fan_out(case: Case, killed_after: in
     assert not any(isinstance(end, Failed | Skipped) for end in answer.steps.values())
     undone = [f"do each {item}" for item in each["for_each"][killed_after:]]
     assert [*undone, "do use: r1, r2, r3"] == [task(request) for request in model.requests]
+
+
+@case("C32")
+@pytest.mark.parametrize("how", ["raises", "is cancelled"])
+async def test_planning_that_never_ends(case: Case, how: str) -> None:
+    """However planning is cut short, the journal says at once that the run was, and so do its events."""
+    assert f"planner {'raises RuntimeError' if how == 'raises' else 'task is cancelled'}" in case["input"]["behaviour"]
+    journal = MemoryJournal()
+
+    class Broken(ModelLayer):
+        async def chat(self, request: Request, call: Call) -> Reply:
+            if how == "raises":
+                raise RuntimeError("no plan today")
+            await anyio.sleep(3600)
+            raise AssertionError
+
+        def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
+            raise AssertionError
+
+    heard: list[Event] = []
+
+    async def follow() -> None:
+        opened = Orchestrator(Broken(ScriptedModel([])), journal=journal).open("the goal")
+        with sole_error():
+            async with anyio.create_task_group() as group, opened as run:
+                group.start_soon(listen, run)
+                await run.answer()
+
+    async def listen(run: Run) -> None:
+        with anyio.CancelScope(shield=True):
+            heard.extend([recorded.event async for recorded in run.events])
+
+    with pytest.raises(RuntimeError, match="no plan today") if how == "raises" else anyio.move_on_after(1):
+        await follow()
+    (run,) = await journal.runs()
+
+    assert "run_interrupted" == (await journal.read(run.run))[-1].event.kind == heard[-1].kind
+    assert "" == run.holder
+
+
+@case("C33")
+async def test_a_stop_wins_over_a_revision_that_is_owed(case: Case) -> None:
+    """A run that was asked to end is resumed just before its revision: no model and no tool is called after that."""
+    assert "re-plan owed" in case["input"]["state"]
+    journal = MemoryJournal()
+    missed = judged(False, missing=["more"])
+    model = played(plan=[planned("x"), planned("y")], step=["found x"] * 2, verdict=[missed] * 2, synthesis=["no"])
+    async with Orchestrator(model, journal=journal).open("the goal") as run:
+        async for recorded in run.events:
+            if recorded.event.kind == "verdict_reached":
+                break
+    writer = await journal.claim(run.id, holder="somebody", ttl=60, scope=WORD)
+    await writer.append((CancelRequested(), 1.0))
+    before = await journal.read(run.id)
+
+    with ScriptedModel([]) as nobody, pytest.raises(RunCancelled):
+        await Orchestrator(nobody, journal=journal).resume(run.id)
+
+    after = [recorded.event.kind for recorded in (await journal.read(run.id))[len(before) :]]
+    assert ["run_ended"] == after

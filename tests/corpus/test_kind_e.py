@@ -4,9 +4,12 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 """
 
 import asyncio
+import gc
 import json
+import logging
+import traceback
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,27 +21,30 @@ import anyio.lowlevel
 import httpx
 import orjson
 import pytest
+import structlog
 import trio
 from pydantic import ValidationError
 
-from orchestrator import MemoryJournal, Orchestrator
+from orchestrator import MemoryJournal, Orchestrator, SqliteJournal, connect, read_settings
 from orchestrator.errors import JournalUnusable, LoopRunning
-from orchestrator.events.facts import RunStarted, StepEnded
+from orchestrator.events.facts import ModelReplied, PlanRejected, RunStarted, StepEnded
 from orchestrator.events.glimpses import AnswerPiece, AnswerReset
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Recorded, decode, encode
 from orchestrator.hooks import Hook
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Writer
+from orchestrator.logs import show_logs
 from orchestrator.run import Answer
 from orchestrator.story import Accepted
-from planner import Input, Plan, Step, ToolStep
+from planner import Input, Plan, PlanError, Step, ToolStep
 from planner.results import Failed, StepResult, Succeeded
 from registry.calls import NO_CALL, Call
-from registry.errors import ConfigurationError, Truncated
+from registry.errors import ConfigurationError, Overloaded, Truncated, Unauthorized
 from registry.governor.governor import GovernedModel, Governor
 from registry.governor.retry import RetryingModel
 from registry.http import HttpDoor, Timeouts
-from registry.messages import Json, Reply
+from registry.messages import Json, Piece, Reply, Request
+from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.openai import OpenAIModel
@@ -526,3 +532,103 @@ async def test_what_a_tool_returns_is_stored_as_what_can_be_shown_of_it(case: Ma
     assert isinstance(mailed, Succeeded)
     assert {"client": "<lock: can't be shown as text>", "n": 1} == mailed.data
     assert all(recorded == decode(encode(recorded)) for recorded in await journal.read(answer.run_id))
+
+
+@case("E13")
+async def test_a_plan_that_is_none_is_kept_and_asked_for_anew(case: Mapping[str, Json]) -> None:
+    """What the planner said and what was wrong with it are written down first; a later life plans again."""
+    assert ["planner output fails validation", "kill", "resume"] == case["input"]["steps"]
+    journal = MemoryJournal()
+    with pytest.raises(PlanError):
+        await Orchestrator(ScriptedModel(lambda _: "hours of thought"), journal=journal).run("the goal")
+    (run,) = await journal.runs()
+    facts = [recorded.event for recorded in await journal.read(run.run)]
+    well = played(plan=[planned("x")], step=["found x"], verdict=[judged(True)], synthesis=["It is x."])
+    answer = await Orchestrator(well, journal=journal).resume(run.run)
+
+    said = [fact.reply.text for fact in facts if isinstance(fact, ModelReplied)]
+    assert {"hours of thought"} == set(said)
+    assert [fact.diagnostics[0].code for fact in facts if isinstance(fact, PlanRejected)] == ["P014"]
+    assert ("achieved", "It is x.") == (answer.outcome, answer.output)
+
+
+@case("E26")
+@pytest.mark.real_clock
+async def test_no_sink_shows_the_key(
+    case: Mapping[str, Json], capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Settings, logs of every level, events, errors with their causes, and the journal's file: the key is in none of them."""
+    key = case["input"]["env"]["API_KEY"]
+    caplog.set_level(logging.DEBUG)
+    settings = read_settings({"OPENAI_API_KEY": key}, folder=tmp_path)
+
+    def refusing(request: httpx.Request) -> httpx.Response:
+        assert f"Bearer {key}" == request.headers["authorization"]
+        return httpx.Response(401, json={"error": {"message": f"Incorrect API key provided: {key}"}})
+
+    with logs():
+        door = HttpDoor(httpx.AsyncClient(transport=httpx.MockTransport(refusing)))
+        model = connect("openai:m", api_key=settings.keys["OPENAI_API_KEY"], base_url="https://endpoint.example/v1", door=door)
+        async with SqliteJournal.open(tmp_path / "journal.db") as journal:
+            orchestrator = Orchestrator(model, journal=journal)
+            with pytest.raises(Unauthorized) as raised:
+                await orchestrator.run("the goal")
+            (run,) = await journal.runs()
+            told = [encode(recorded).decode() for recorded in await journal.read(run.run)]
+    told += [repr(settings), repr(orchestrator), repr(model), *capfd.readouterr(), caplog.text]
+    told += traceback.format_exception(raised.value)
+    told += [await path.read_text("latin-1") async for path in anyio.Path(tmp_path).rglob("*") if await path.is_file()]
+
+    assert "model_connected" in "".join(told)
+    assert "run_ended" in "".join(told)
+    assert 0 == "".join(told).count(key)
+
+
+@contextmanager
+def logs() -> Iterator[None]:
+    """Every log line to stderr, for as long as the block lasts."""
+    show_logs()
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+
+
+@case("E37")
+async def test_a_task_is_not_collected_while_it_waits(case: Mapping[str, Json]) -> None:
+    """Nobody but its own block refers to a run that waits for its model, and it ends as it should."""
+    assert "force gc.collect() while it waits" in case["input"]["steps"]
+
+    class Slow(ModelLayer):
+        async def chat(self, request: Request, call: Call) -> Reply:
+            await anyio.sleep(10)
+            gc.collect()
+            return await self._inner.chat(request, call)
+
+        def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
+            return self._inner.stream_chat(request, call)
+
+    model = played(plan=[planned("x")], step=["found x"], verdict=[judged(True)], synthesis=["It is x."])
+    async with Orchestrator(Slow(model)).open("the goal") as run:
+        for _ in range(10):
+            await anyio.sleep(1)
+            gc.collect()
+        answer = await run.answer()
+
+    assert ("achieved", "It is x.") == (answer.outcome, answer.output)
+
+
+@case("E38")
+async def test_cancelled_while_it_waits_to_try_again(case: Mapping[str, Json]) -> None:
+    """The wait that an endpoint asks for can be given up at once, and no task is left."""
+    assert ["provider answers 429 with Retry-After 30", "cancel after 0.2 s"] == case["input"]["steps"]
+    busy = Overloaded("here", "too many", retry_after=30)
+    model, alive = RetryingModel(ScriptedModel([busy]), jitter=lambda: 0.5), len(anyio.get_running_tasks())
+    began = anyio.current_time()
+
+    with anyio.move_on_after(0.2) as scope:
+        await Orchestrator(model).run("the goal")
+
+    assert scope.cancelled_caught
+    assert anyio.current_time() - began < 0.5
+    assert alive == len(anyio.get_running_tasks())
