@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from orchestrator.agent import AgentResult, ReActAgent
+    from orchestrator.answering import decide
     from orchestrator.errors import RunError
     from orchestrator.events.recorded import Recorded
     from orchestrator.executor import DAGExecutor, Settled, Suspended
@@ -43,6 +44,7 @@ __all__ = [
     "Suspended",
     "Waiting",
     "connect",
+    "decide",
     "read_settings",
     "wired",
 ]
@@ -70,6 +72,7 @@ _WHERE = {
     "Suspended": "executor",
     "Waiting": "waiting",
     "connect": "wiring",
+    "decide": "answering",
     "read_settings": "settings",
     "wired": "wiring",
 }

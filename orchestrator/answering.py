@@ -30,18 +30,21 @@ async def decide(
 async def cancel(journal: Journal, run: str, *, why: str = "", ports: Ports | None = None) -> bool:
     """End a run of the journal for good. Returns False when that is up to the process that works on it, which hears of it soon.
 
-    Raises `UnknownRun`. A run that has ended stays as it is.
+    Raises `UnknownRun`. A run that has ended stays as it is, but for one that failed, which could have been resumed.
     """
     ports = ports or Ports()
     state = await _state(journal, run)
-    if state.ended is not None:
+    if state.over:
         return True
     await _say(journal, run, CancelRequested(why=why), ports)
     try:
         ledger = await reopen_ledger(journal, run, ports)
     except RunHeld:
         return False
-    await Run(ledger, InterruptQueue()).live(_nothing)
+    if ledger.state.cancelled:
+        await Run(ledger, InterruptQueue()).live(_nothing)
+    else:  # it has ended while we spoke
+        await ledger.release()
     return True
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator import Answer, MemoryJournal, Orchestrator
-from orchestrator.events.recorded import Recorded, decode, encode
+from orchestrator.events.recorded import Recorded
 from planner import AnyStep, Plan, Step, ToolStep
 from planner.results import Failed, Skipped, Succeeded
 from registry.errors import Unreachable
@@ -20,7 +20,7 @@ from registry.messages import Reply, Request
 from registry.testing import ScriptedModel, asks_many
 from registry.tools.function import tool
 from tests.backends import VirtualClockLoop
-from tests.scenario import ports
+from tests.scenario import journal_of, ports
 
 Trouble = Literal["none", "model", "tool", "slow"]
 
@@ -103,10 +103,7 @@ async def lived(plan: Plan) -> tuple[Answer, tuple[Recorded, ...]]:
 
 
 async def resumed(facts: Sequence[Recorded], run: str) -> tuple[Answer, tuple[Recorded, ...]]:
-    journal = MemoryJournal()
-    writer = await journal.claim(run, holder="earlier", ttl=60)
-    for recorded in facts:
-        await writer.append(decode(encode(recorded)).event, recorded.time)
+    journal = await journal_of(run, facts)
     answer = await orchestrator(journal).resume(run)
     return answer, await journal.read(run)
 
