@@ -6,6 +6,8 @@ Waiting for a person is not among them: a walk then returns Suspended.
 from collections.abc import Iterable
 
 from registry.errors import ConfigurationError, DagwrightError, there_are
+from registry.origins import TRUSTED, Origins
+from registry.usage import Usage
 
 
 class RunError(DagwrightError):
@@ -62,6 +64,43 @@ class DeniedByHook(StepError):
     def __init__(self, what: str, why: str) -> None:
         super().__init__(f"a hook refused {what}: {why}")
         self.what, self.why = what, why
+
+
+class NothingToMap(StepError):
+    """What a map is to go over is no list, or one that is too long. `origins` are those of what it is, for that is quoted."""
+
+    def __init__(self, what: str, *, origins: Origins = TRUSTED) -> None:
+        super().__init__(f"the map needs a list, and has {what}")
+        self.what, self.origins = what, origins
+
+
+class PartsFailed(StepError):
+    """Steps that a step consists of did not do what it can't do without."""
+
+
+class OutputUnfit(StepError):
+    """A step's output is not the data that its `output_schema` asks for. `usage` is what it cost to ask for that."""
+
+    def __init__(self, why: str, *, usage: Usage | None = None) -> None:
+        super().__init__(f"the output does not fit the step's output_schema: {why}")
+        self.why, self.usage = why, usage or Usage()
+
+
+class NotVerified(StepError):
+    """A step's output did not pass the step's check. `usage` is what the check cost, `origins` where its words come from besides
+    the output itself."""
+
+    def __init__(self, why: str, *, usage: Usage | None = None, origins: Origins = TRUSTED) -> None:
+        super().__init__(f"the output did not pass the check: {why}")
+        self.why, self.usage, self.origins = why, usage or Usage(), origins
+
+
+class ToolsetFailed(RunError):
+    """Tools that are opened for each run could not be opened, or what they need broke while the run went on."""
+
+    def __init__(self, toolset: str, why: str) -> None:
+        super().__init__(f"the tools of {toolset!r} can't be used: {why}")
+        self.toolset, self.why = toolset, why
 
 
 class LeaseLost(RunError):

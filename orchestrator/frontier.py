@@ -1,49 +1,97 @@
 """Pure bookkeeping on the graph of a plan: which steps may start, in which order, and what a result changes."""
 
-from collections.abc import Collection
-from heapq import heappop, heappush
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
 
+from orchestrator.widths import Widths
 from planner import AnyStep, Plan
 from planner.graph import graph, ranks
-from planner.results import Failed, Results, Skipped, StepResult
+from planner.references import forgiven
+from planner.results import Failed, Results, Skipped, StepResult, Succeeded
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Place = tuple[int, ...]
+"""Where a step stands: in its plan, and before that where the step stands that it is a part of."""
+
+
+class Part(NamedTuple):
+    """A step that another one consists of. Its id is like no other; so are those that it `needs`, and those that it `forgives`
+    whatever end they come to."""
+
+    step: AnyStep
+    needs: tuple[str, ...] = ()
+    forgives: frozenset[str] = frozenset()
 
 
 class Frontier:
     """Where a walk stands.
 
     A step is ready when every dependency has settled in a way that lets it start. Ready steps leave in the order of their rank
-    (longest remaining path first), then of the plan. Nothing here waits, runs or knows the time.
+    (longest remaining path first), then of the plan. A step that was taken may turn out to consist of others (`expand`): it is
+    taken once more when all of these have settled. Nothing here waits, runs or knows the time.
     """
 
     def __init__(self, plan: Plan, done: Results | None = None, *, begun: Collection[str] = ()) -> None:
         """`done` are results known from the start. `begun` are steps that ran when an earlier life of the walk ended: they start
         again, and like all that runs they are not stopped by what stops the plan."""
         self.results: dict[str, StepResult] = {}
-        self._steps: dict[str, AnyStep] = {}
+        self._parts: dict[str, Part] = {}
+        self._top: tuple[str, ...] = ()
+        self._whole: dict[str, str] = {}
+        self._consists: dict[str, tuple[str, ...]] = {}
+        self._left: dict[str, int] = {}
+        self._waiting: dict[str, list[str]] = {}
+        self._blockers: dict[str, int] = {}
+        self._places: dict[str, Place] = {}
+        self._ranks: dict[str, float] = {}
+        self._widths = Widths()
         self._started: set[str] = set()
-        self._begun = frozenset(begun)
+        self._begun = set(begun)
+        self._ready: list[tuple[float, Place, str]] = []
         self.extend(plan)
-        for result in (done or {}).values():
-            if result.step not in self.results:  # an earlier one may have skipped it
-                self._started.add(result.step)
-                self.settle(result)
+        self._know((done or {}).values())
 
     def extend(self, plan: Plan) -> tuple[Skipped, ...]:
         """Take in a plan whose steps begin with the present ones. Returns the new steps that can't run, in plan order."""
-        present = list(self._steps)
-        if [step.id for step in plan.steps[: len(present)]] != present:
+        present = len(self._top)
+        if [step.id for step in plan.steps[:present]] != list(self._top):
             raise ValueError("a growing plan keeps its present steps, in order")
-        self._steps = {step.id: step for step in plan.steps}
-        self._order = {step_id: place for place, step_id in enumerate(self._steps)}
-        self._graph = graph(plan.steps)
-        self._ranks = ranks(self._graph)
-        self._blockers = {step_id: self._open_dependencies(step_id) for step_id in self.unsettled}
-        self._ready: list[tuple[float, int, str]] = []
-        skipped = [each for result in list(self.results.values()) for each in self._consequences(result)]
-        for step_id in self.unsettled:
-            if not self._blockers[step_id] and step_id not in self._started:
-                self._offer(step_id)
-        return tuple(sorted(skipped, key=lambda each: self._order[each.step]))
+        self._ranks.update(ranks(graph(plan.steps)))
+        self._top = tuple(step.id for step in plan.steps)
+        self._ready = [(-self._ranks[step_id], place, step_id) for _, place, step_id in self._ready]
+        heapify(self._ready)
+        parts = [Part(step, tuple(step.depends_on), forgiven(step.when)) for step in plan.steps[present:]]
+        return self._admit(parts, (), present)
+
+    def expand(
+        self,
+        step_id: str,
+        parts: Sequence[Part],
+        *,
+        width: int | None = None,
+        done: Iterable[StepResult] = (),
+        begun: Collection[str] = (),
+    ) -> tuple[Skipped, ...]:
+        """The step that was taken consists of these, of which at most `width` are under way at once. Returns what can't run.
+
+        `done` and `begun` as for a whole plan.
+        """
+        deepest = ranks(_graph(parts))
+        self._ranks.update({part: self._ranks[step_id] + rank for part, rank in deepest.items()})
+        names = tuple(part.step.id for part in parts)
+        self._consists[step_id], self._left[step_id] = names, len(names)
+        self._whole.update(dict.fromkeys(names, step_id))
+        if width is not None:
+            self._widths.limit(names, width)
+        self._begun.update(begun)
+        skipped = self._admit(parts, self._places[step_id]) + self._know(done)
+        if not names:
+            self.again(step_id)
+        return skipped
 
     @property
     def ready(self) -> int:
@@ -53,16 +101,26 @@ class Frontier:
     @property
     def running(self) -> tuple[str, ...]:
         """Steps that were taken and have not settled, in plan order."""
-        return tuple(step_id for step_id in self._steps if step_id in self._started and step_id not in self.results)
+        return tuple(step_id for step_id in self.unsettled if step_id in self._started)
 
     @property
     def unsettled(self) -> tuple[str, ...]:
-        """Steps without a result, in plan order."""
-        return tuple(step_id for step_id in self._steps if step_id not in self.results)
+        """Steps without a result, in plan order, each before those that it consists of."""
+        return self._in_order(step_id for step_id in self._parts if step_id not in self.results)
 
     def rank(self, step_id: str) -> float:
         """The longest remaining path that begins at the step."""
         return self._ranks[step_id]
+
+    def parts(self, step_id: str) -> tuple[StepResult, ...]:
+        """How the steps ended that this one consists of, in order."""
+        return tuple(self.results[name] for name in self._consists[step_id])
+
+    def around(self, step_id: str) -> Iterator[str]:
+        """The step that this one is a part of, the step that that one is a part of, and so on."""
+        while (whole := self._whole.get(step_id)) is not None:
+            yield whole
+            step_id = whole
 
     def take(self) -> AnyStep | None:
         """The next step to start, or None when none may start now."""
@@ -70,8 +128,13 @@ class Frontier:
             _, _, step_id = heappop(self._ready)
             if step_id not in self.results and step_id not in self._started:
                 self._started.add(step_id)
-                return self._steps[step_id]
+                return self._parts[step_id].step
         return None
+
+    def pause(self, step_id: str) -> None:
+        """A step that was taken waits for somebody: where there is a width, another may start in its place."""
+        for each in (step_id, *self.around(step_id)):
+            self._make_room(each)
 
     def again(self, step_id: str) -> None:
         """A step that was taken and has not settled may start again: what it waited for is there."""
@@ -80,60 +143,120 @@ class Frontier:
 
     def settle(self, result: StepResult) -> tuple[Skipped, ...]:
         """Take in how a step ended. Returns the steps that can't run any more because of it, in plan order."""
-        self.results[result.step] = result
-        skipped = self._consequences(result)
-        self._unblock(result.step)
-        return skipped
+        self._end(result)
+        skipped: list[Skipped] = []
+        policy = self._parts[result.step].step.policy
+        if isinstance(result, Failed) and policy in ("stop", "replan"):
+            why = "stops the plan" if policy == "stop" else "asks for another plan"
+            within = self._whole.get(result.step)
+            skipped += self.stop(result.step, f"{result.step} failed and {why}", within=within)
+        return self._followed(skipped, result)
 
-    def stop(self, because_of: str, reason: str) -> tuple[Skipped, ...]:
-        """Nothing new starts; what runs may finish. Returns what is skipped so, in plan order."""
-        return tuple(
-            self._skip(step_id, because_of, reason)
-            for step_id in self._steps
-            if step_id not in self._started and step_id not in self._begun and step_id not in self.results
+    def stop(self, because_of: str, reason: str, *, within: str | None = None) -> tuple[Skipped, ...]:
+        """Nothing new starts, or nothing that is a part of `within`; what runs may finish. Returns what is skipped so."""
+        left = (
+            step_id
+            for step_id in self.unsettled
+            if step_id not in self._started and step_id not in self._begun and (within is None or within in self.around(step_id))
         )
+        return tuple(self._skip(step_id, because_of, reason) for step_id in left)
 
     def in_plan_order(self) -> Results:
-        """Every result so far, in plan order."""
-        return {step_id: self.results[step_id] for step_id in self._steps if step_id in self.results}
+        """Every result of the plan's own steps so far, in plan order."""
+        return {step_id: self.results[step_id] for step_id in self._top if step_id in self.results}
 
-    def _consequences(self, result: StepResult) -> tuple[Skipped, ...]:
-        policy = self._steps[result.step].on_failure
-        match result:
-            case Failed() if policy == "stop":
-                return self.stop(result.step, f"{result.step} failed and stops the plan")
-            case Failed() if policy == "skip_dependents":
-                return self._skip_descendants(result.step, f"{result.step} failed")
+    def _admit(self, parts: Sequence[Part], around: Place, first: int = 0) -> tuple[Skipped, ...]:
+        for number, part in enumerate(parts, first):
+            name = part.step.id
+            self._parts[name], self._places[name], self._blockers[name] = part, (*around, number), len(part.needs)
+            for need in part.needs:
+                self._waiting.setdefault(need, []).append(name)
+        for part in parts:
+            if not part.needs:
+                self._offer(part.step.id)
+        settled = dict(self.results)
+        ends = [(settled[need], part.step.id) for part in parts for need in part.needs if need in settled]
+        skipped = [skip for end, name in ends if (skip := self._passed(end, name)) is not None]
+        return self._followed(skipped)
+
+    def _know(self, done: Iterable[StepResult]) -> tuple[Skipped, ...]:
+        skipped: list[Skipped] = []
+        for result in done:
+            if result.step not in self.results:  # an earlier one may have skipped it
+                self._started.add(result.step)
+                skipped.extend(self.settle(result))
+        return tuple(skipped)
+
+    def _followed(self, skipped: Iterable[Skipped], *ended: StepResult) -> tuple[Skipped, ...]:
+        """These, and what is skipped because of them or of what has ended, however far, in plan order."""
+        found = {skip.step: skip for skip in skipped}
+        ahead = deque[StepResult]([*ended, *found.values()])
+        while ahead:
+            end = ahead.popleft()
+            for name in self._waiting.get(end.step, ()):
+                skip = self._passed(end, name)
+                if skip is not None:
+                    found[name] = skip
+                    ahead.append(skip)
+        return tuple(found[name] for name in self._in_order(found))
+
+    def _passed(self, end: StepResult, name: str) -> Skipped | None:
+        """What the end of a dependency does to a step that waits for it: it may start, goes on waiting, or is skipped."""
+        if name in self.results or name in self._started:
+            return None
+        part = self._parts[name]
+        if end.step not in part.forgives and not self._lets_pass(end):
+            cause = end.because_of if isinstance(end, Skipped) else end.step
+            return self._skip(name, cause, end.reason if isinstance(end, Skipped) else f"{end.step} failed")
+        self._blockers[name] -= 1
+        if self._blockers[name]:
+            return None
+        if isinstance(end, Skipped) and not part.forgives and all(isinstance(self.results[each], Skipped) for each in part.needs):
+            return self._skip(name, end.because_of, end.reason, untaken=True)
+        self._offer(name)
+        return None
+
+    def _lets_pass(self, end: StepResult) -> bool:
+        match end:
+            case Succeeded():
+                return True
+            case Failed():
+                return self._parts[end.step].step.policy == "continue"
             case Skipped():
-                return self._skip_descendants(result.step, f"{result.step} was skipped")
-            case _:
-                return ()
+                return end.untaken
 
-    def _open_dependencies(self, step_id: str) -> int:
-        return sum(dependency not in self.results for dependency in self._graph.pred[step_id])
+    def _skip(self, step_id: str, because_of: str, reason: str, *, untaken: bool = False) -> Skipped:
+        skipped = Skipped(step=step_id, because_of=because_of, reason=reason, untaken=untaken)
+        self._end(skipped)
+        return skipped
+
+    def _end(self, result: StepResult) -> None:
+        self.results[result.step] = result
+        self._make_room(result.step)
+        whole = self._whole.get(result.step)
+        if whole is not None:
+            self._left[whole] -= 1
+            if not self._left[whole]:
+                self.again(whole)
 
     def _offer(self, step_id: str) -> None:
-        heappush(self._ready, (-self._ranks[step_id], self._order[step_id], step_id))
+        if self._widths.enter(step_id):
+            heappush(self._ready, (-self._ranks[step_id], self._places[step_id], step_id))
 
-    def _unblock(self, step_id: str) -> None:
-        for waiting in self._graph.succ[step_id]:
-            if waiting in self.results:
-                continue
-            self._blockers[waiting] -= 1
-            if not self._blockers[waiting] and waiting not in self._started:
-                self._offer(waiting)
+    def _make_room(self, step_id: str) -> None:
+        following = self._widths.leave(step_id)
+        if following is not None:
+            self._offer(following)
 
-    def _skip_descendants(self, step_id: str, reason: str) -> tuple[Skipped, ...]:
-        found: set[str] = set()
-        frontier = [step_id]
-        while frontier:
-            for waiting in self._graph.succ[frontier.pop()]:
-                if waiting not in found and waiting not in self.results and waiting not in self._started:
-                    found.add(waiting)
-                    frontier.append(waiting)
-        return tuple(self._skip(found_id, step_id, reason) for found_id in sorted(found, key=self._order.__getitem__))
+    def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(names, key=self._places.__getitem__))
 
-    def _skip(self, step_id: str, because_of: str, reason: str) -> Skipped:
-        skipped = Skipped(step=step_id, because_of=because_of, reason=reason)
-        self.results[step_id] = skipped
-        return skipped
+
+def _graph(parts: Iterable[Part]) -> "nx.DiGraph[str]":
+    import networkx as nx
+
+    found: nx.DiGraph[str] = nx.DiGraph()
+    for part in parts:
+        found.add_node(part.step.id)
+        found.add_edges_from((need, part.step.id) for need in part.needs)
+    return found

@@ -1,6 +1,11 @@
 """Messages that a user sends to a run under way."""
 
+from collections.abc import Sequence
+
 from registry.messages import UserMessage
+
+INTERRUPT = "[USER INTERRUPT]\n"
+"""What the user's message to a run under way begins with, as a model reads it."""
 
 
 class InterruptQueue:
@@ -20,13 +25,25 @@ class InterruptQueue:
 
 
 class InterruptReader:
-    def __init__(self, messages: list[str]) -> None:
+    def __init__(self, messages: Sequence[str]) -> None:
         self._messages, self._cursor = messages, 0
 
-    def drain(self) -> UserMessage | None:
-        """All messages since the last time as one pinned message, or None."""
-        fresh = self._messages[self._cursor :]
-        self._cursor = len(self._messages)
-        if not fresh:
-            return None
-        return UserMessage(text="[USER INTERRUPT]\n" + "\n".join(fresh), pinned=True)
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The messages that are still to be read."""
+        return tuple(self._messages[self._cursor :])
+
+    def drain(self) -> tuple[str, ...]:
+        """All messages since the last time."""
+        fresh = self.waiting
+        self.skip(len(fresh))
+        return fresh
+
+    def skip(self, count: int) -> None:
+        """Leave out so many messages, as far as there are any: they were read in an earlier life of the run."""
+        self._cursor = min(self._cursor + count, len(self._messages))
+
+
+def as_message(texts: Sequence[str]) -> UserMessage:
+    """Several messages as the one that a model reads."""
+    return UserMessage(text=INTERRUPT + "\n".join(texts), pinned=True)

@@ -8,9 +8,9 @@ import anyio
 
 from orchestrator.clearance import clearance
 from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
-from orchestrator.keys import request_digest, tool_digest
+from orchestrator.keys import Digests, tool_digest
 from orchestrator.ledger import Ledger
-from orchestrator.tries import bounded
+from orchestrator.patience import bounded
 from orchestrator.waiting import Waiting
 from registry.calls import Call
 from registry.errors import ModelError, Truncated, Unreachable
@@ -20,7 +20,7 @@ from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.tools.calling import call_tool
 from registry.tools.registry import ToolRegistry
-from registry.tools.tool import Effect, Observation
+from registry.tools.tool import Effect, Observation, Tool
 from registry.usage import UNMETERED
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class JournalledModel(ModelLayer):
 
     def __init__(self, inner: Model, ledger: Ledger) -> None:
         super().__init__(inner)
-        self._ledger = ledger
+        self._ledger, self._digests = ledger, Digests()
 
     async def chat(self, request: Request, call: Call) -> Reply:
         key, known = self._find(request, call)
@@ -74,7 +74,7 @@ class JournalledModel(ModelLayer):
             raise
 
     def _find(self, request: Request, call: Call) -> tuple[str, Reply | None]:
-        key = self._ledger.key(call, call.purpose, request_digest(request))
+        key = self._ledger.key(call, call.purpose, self._digests.of(request))
         known = self._ledger.state.replies.get(key)
         self._ledger.reused += known is not None
         return key, known
@@ -127,7 +127,7 @@ class JournalledTools:
     def key(self, wanted: ToolCall, call: Call) -> str:
         """Allots the call's key. To be asked in call order, before any call of a batch starts."""
         # A pure call may well be made anew by the next attempt; an effect must not happen twice because of it.
-        effectful = self._effect(wanted.name) != "pure"
+        effectful = _effect(self._tool(wanted.name)) != "pure"
         return self._ledger.key(call, "tool", tool_digest(wanted), across_attempts=effectful)
 
     def recall(self, call: Call) -> Observation | None:
@@ -141,9 +141,10 @@ class JournalledTools:
 
         `turn` is awaited before anything begins.
         """
-        state, effect = self._ledger.state, self._effect(wanted.name)
-        if wanted.name in self.tools:
-            instead = await clearance(self.tools.get(wanted.name), wanted, call, state)
+        state, tool = self._ledger.state, self._tool(wanted.name)
+        effect = _effect(tool)
+        if tool is not None:
+            instead = await clearance(tool, wanted, call, state)
             if isinstance(instead, Waiting):
                 return instead
             if instead is not None:
@@ -160,9 +161,10 @@ class JournalledTools:
 
     async def foresee(self, wanted: ToolCall, call: Call) -> Waiting | None:
         """What the call will wait for when it is its turn, as far as that can be said now. Nothing runs."""
-        if wanted.name not in self.tools or call.key in self._ledger.state.observations:
+        tool = self._tool(wanted.name)
+        if tool is None or call.key in self._ledger.state.observations:
             return None
-        instead = await clearance(self.tools.get(wanted.name), wanted, call, self._ledger.state)
+        instead = await clearance(tool, wanted, call, self._ledger.state)
         return instead if isinstance(instead, Waiting) else None
 
     async def observed(self, observation: Observation, call: Call) -> None:
@@ -171,9 +173,13 @@ class JournalledTools:
             ToolEnded(key=call.key, scope=call.scope, step=call.label, iteration=call.iteration, observation=observation)
         )
 
-    def _effect(self, name: str) -> Effect:
-        # What there is no tool for can't run, so there is nothing to repeat.
-        return self.tools.get(name).traits.effect if name in self.tools else "pure"
+    def _tool(self, name: str) -> Tool | None:
+        return self.tools.get(name) if name in self.tools else None
+
+
+def _effect(tool: Tool | None) -> Effect:
+    # What there is no tool for can't run, so there is nothing to repeat.
+    return "pure" if tool is None else tool.traits.effect
 
 
 def _intent(wanted: ToolCall, call: Call, effect: Effect) -> ToolStarted:

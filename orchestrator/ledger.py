@@ -1,7 +1,7 @@
 """The ledger of one run: the one place where Facts are written, folded and announced, in that order."""
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Ledger:
         self.telling = Telling()
         self.reused = 0
         self._writer, self._journal, self._now = writer, journal, now
-        self._counted: dict[str, Counter[tuple[str, int]]] = {}
+        self._counted: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
         self._listeners: list[Listener] = []
         self._told = 0
         self._next: _Batch | None = None
@@ -82,7 +82,8 @@ class Ledger:
 
     async def catch_up(self) -> None:
         """Take in what others have written to this run."""
-        await self._pen.take()
+        await self._pen.wait()
+        self._pen.take()
         try:
             for recorded in await self._journal.read(self.run, after=self._told):
                 self._announce(recorded)
@@ -116,7 +117,7 @@ class Ledger:
     def key(self, call: Call, kind: str, digest: str, *, across_attempts: bool = False) -> str:
         """The key of the next call of this content in this scope. An effect has one key `across_attempts`."""
         stem = f"{call.scope}/{kind}/{digest}"
-        counted, this = self._counted.setdefault(call.scope, Counter()), (stem, call.attempt)
+        counted, this = self._counted[call.scope], (stem, call.attempt)
         counted[this] += 1
         attempt = "" if across_attempts or call.attempt == 1 else f"@{call.attempt}"
         return f"{stem}/{counted[this]}{attempt}"
@@ -149,8 +150,8 @@ class Ledger:
             batch.written.set()
 
     async def _write(self, lines: Sequence[Line]) -> tuple[Recorded, ...]:
-        """Write, then announce in the order of the journal, with what others wrote in between."""
-        await self._pen.take()
+        """Write, then announce in the order of the journal, with what others wrote in between. The pen must be free."""
+        self._pen.take()
         try:
             written = await self._writer.append(*lines)
             fresh = [recorded for recorded in written if recorded.place > self._told]
@@ -184,8 +185,7 @@ class _Pen:
             self.returned = self.returned or anyio.Event()
             await self.returned.wait()
 
-    async def take(self) -> None:
-        await self.wait()
+    def take(self) -> None:
         self.free = False
 
     def put_back(self) -> None:

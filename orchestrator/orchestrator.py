@@ -16,7 +16,8 @@ from orchestrator.limits import Limits
 from orchestrator.logs import report
 from orchestrator.ports import Ports
 from orchestrator.run import Answer, Run
-from orchestrator.story import Accepted, Story
+from orchestrator.story import Accepted, Story, begin
+from orchestrator.toolsets import Toolset, with_toolsets
 from orchestrator.unwrapping import sole_error
 from planner import Plan
 from registry.messages import Json
@@ -29,7 +30,8 @@ from registry.tools.tool import Tool
 class Orchestrator:
     """Turns a goal into a plan, does its steps side by side, and merges what they found into one answer.
 
-    `models` is one model for everything, or a registry with a model for each role. `tools` are all that any step may use.
+    `models` is one model for everything, or a registry with a model for each role. `tools` are all that any step may use, and
+    `toolsets` open more for each run.
     Runs are independent of each other and may go on at once. Opens no socket, starts no process, reads no environment.
     """
 
@@ -38,6 +40,7 @@ class Orchestrator:
         models: ModelRegistry | Model,
         *,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
+        toolsets: Iterable[Toolset] = (),
         hooks: Iterable[Hook] = (),
         limits: Limits | None = None,
         journal: Journal | None = None,
@@ -45,6 +48,7 @@ class Orchestrator:
     ) -> None:
         self.models = models if isinstance(models, ModelRegistry) else ModelRegistry(models)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
+        self._toolsets = tuple(toolsets)
         self.limits = limits or Limits()
         self.journal: Journal = journal or MemoryJournal()
         self.ports = ports or Ports()
@@ -95,19 +99,27 @@ class Orchestrator:
     @asynccontextmanager
     async def _living(self, ledger: Ledger, accepted: Accepted) -> AsyncIterator[Run]:
         interrupts = InterruptQueue()
-        story = Story(
-            accepted,
-            ledger,
-            models=self.models,
-            tools=self.tools,
-            hooks=self._hooks,
-            limits=self.limits,
-            interrupts=interrupts,
-        )
+
+        async def told(tools: ToolRegistry) -> Answer:
+            story = Story(
+                accepted,
+                ledger,
+                models=self.models,
+                tools=tools,
+                hooks=self._hooks,
+                limits=self.limits,
+                interrupts=interrupts,
+            )
+            return await story.tell()
+
+        async def lived() -> Answer:
+            await begin(accepted, ledger)
+            return await with_toolsets(self._toolsets, self.tools, told)
+
         run = Run(ledger, interrupts)
         with sole_error():
             async with anyio.create_task_group() as group:
-                group.start_soon(run.live, story.tell)
+                group.start_soon(run.live, lived)
                 yield run
                 group.cancel_scope.cancel()
 

@@ -16,7 +16,9 @@ The file names further models, who plays which role, the limits of a run, and wh
     base_url = "https://..."       # another endpoint than the provider's own
     api_key_env = "BIG_KEY"        # the environment variable that holds the key: keys never stand in a file
     context_window = 128000        # in tokens
-    max_concurrency = 8            # requests at a time to its endpoint
+    max_concurrency = 8            # requests at a time
+    requests_per_minute = 500      # where these are not set, what the endpoint says in its answers holds
+    tokens_per_minute = 200000
     abilities = { tool_call = true, json_mode = true, json_schema = false }
     max_output = 8192              # tokens of a reply, where nothing else caps it: for models of anthropic
     thinking = 4096                # tokens that it may think besides: for models of anthropic
@@ -91,6 +93,8 @@ class ModelSettings(BaseModel):
     context_window: PositiveInt | None = None
     abilities: dict[Literal["tool_call", "json_mode", "json_schema"], bool] = {}
     max_concurrency: PositiveInt | None = None
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
     max_output: PositiveInt | None = None
     thinking: PositiveInt | None = None
     price: PriceSettings | None = None

@@ -19,6 +19,7 @@ from orchestrator.events.facts import (
     RunStarted,
     StepEnded,
     StepPaused,
+    StepRetried,
     StepStarted,
     ToolEnded,
     ToolStarted,
@@ -43,8 +44,9 @@ class RunState:
     `replies`, `observations` and `begun` go by call key; a call that was begun (so often) and has no observation is in doubt.
     `steps` go by the scope of a step, which is its content and not its name, and by attempt; `starts` hold the step's name.
     `usage` is what all calls cost, failed ones too. `rounds` and `phases` are in the order they came; `rejected` are the rounds
-    for which no plan was to be had, once for each time. `paused` and `answers` go by the id of what waits. `cancelled` says that
-    somebody wants the run ended. `heard` is what an agent took in of the user's messages, by its scope, attempt and place.
+    for which no plan was to be had, once for each time. `retried` are the tries that others followed within an attempt. `paused`
+    and `answers` go by the id of what waits. `cancelled` says that somebody wants the run ended. `heard` is what an agent took in
+    of the user's messages, by its scope, attempt and place.
     """
 
     started: RunStarted | None = None
@@ -53,6 +55,7 @@ class RunState:
     rejected: list[int] = field(default_factory=list)
     verdicts: list[VerdictReached] = field(default_factory=list)
     starts: dict[Attempt, str] = field(default_factory=dict)
+    retried: dict[Attempt, list[Failed]] = field(default_factory=dict)
     steps: dict[Attempt, StepResult] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
     begun: Counter[str] = field(default_factory=Counter)
@@ -113,6 +116,8 @@ class RunState:
 
     def _fold_word(self, fact: Event) -> None:
         match fact:
+            case StepRetried():
+                self.retried.setdefault((fact.scope, fact.attempt), []).append(fact.result)
             case StepPaused():
                 self.paused.setdefault(fact.waiting.id, fact.waiting)
             case Answered():

@@ -5,7 +5,7 @@ Every part is written down when it is done, and taken from the ledger when it wa
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import anyio
@@ -37,7 +37,7 @@ from orchestrator.waiting import Waiting
 from planner import DAGPlanner, Known, Plan, PlanAnalyzer, PlanError, Planned, check
 from planner.analyzer import structural_verdict
 from planner.diff import plan_diff
-from planner.results import Achieved, Results, Verdict
+from planner.results import Achieved, Failed, Missing, Results, Verdict
 from registry.calls import Call
 from registry.errors import ConfigurationError
 from registry.messages import Json
@@ -75,6 +75,20 @@ class Accepted:
         return cls(goal=state.started.goal, plan=state.started.plan, inputs=state.started.inputs, today=state.started.today)
 
 
+async def begin(accepted: Accepted, ledger: Ledger) -> None:
+    """Write down what was asked for: the first thing of every run."""
+    if ledger.state.started is None:
+        await ledger.record(
+            RunStarted(
+                goal=accepted.goal,
+                plan=accepted.plan,
+                inputs=accepted.inputs,
+                today=accepted.today,
+                setup=accepted.setup,
+            )
+        )
+
+
 class Story:
     """One run's way from goal to answer."""
 
@@ -96,9 +110,8 @@ class Story:
         self._began = anyio.current_time()
 
     async def tell(self) -> Answer:
-        """The whole story. Raises what left it without an answer."""
-        await self._start()
-        plan, round_, attempts = await self._plan(), 1, Counter[str]()
+        """The whole story, from where it `begin`s. Raises what left it without an answer."""
+        plan, round_, attempts, finished = await self._plan(), 1, Counter[str](), frozenset[str]()
         while True:
             await self._phase("executing")
             walked = await self._executor.walk(plan, inputs=self._accepted.inputs, attempts=attempts)
@@ -107,8 +120,12 @@ class Story:
             verdict = await self._judge(plan, walked.results, round_)
             if isinstance(verdict, Achieved) or not verdict.confidence or round_ >= self._rounds:
                 break  # a verdict without confidence says nothing that a revision could go by
+            if round_ > 1 and finished.issuperset(walked.finished):
+                break  # a revision that brought nothing new is not followed by another
+            finished = finished.union(walked.finished)
             revised = await self._revise(plan, walked.results, verdict, round_ + 1)
             if revised is None:
+                verdict = with_first_failure(verdict, walked.results)
                 break
             attempts.update({digest: 1 + (digest not in attempts) for digest in walked.unfinished})
             plan, round_ = revised, round_ + 1
@@ -119,19 +136,6 @@ class Story:
     def _rounds(self) -> int:
         """How many plans there may be. A submitted plan is its submitter's, and revised only where they ask for it."""
         return self._limits.rounds if self._accepted.plan is None else self._limits.submitted_rounds
-
-    async def _start(self) -> None:
-        accepted = self._accepted
-        if self._ledger.state.started is None:
-            await self._ledger.record(
-                RunStarted(
-                    goal=accepted.goal,
-                    plan=accepted.plan,
-                    inputs=accepted.inputs,
-                    today=accepted.today,
-                    setup=accepted.setup,
-                )
-            )
 
     async def _phase(self, phase: Phase) -> None:
         if self._phases:  # told in an earlier life of the run
@@ -191,8 +195,8 @@ class Story:
     async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None) -> Plan:
         """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
         plan = await self._hooks.on_plan(planned.plan)
-        tools, hints = frozenset(self._tools.names), frozenset(self._models.hints)
-        found = check(plan, Known(tools=tools, hints=hints, inputs=self._accepted.inputs))
+        models = {hint: self._models.model(hint) for hint in self._models.hints}
+        found = check(plan, Known.of(self._tools, models, self._accepted.inputs))
         if any(each.severity == "error" for each in found):
             raise PlanError(found)
         await self._ledger.record(
@@ -207,9 +211,11 @@ class Story:
         return plan
 
     async def _judge(self, plan: Plan, results: Results, round_: int) -> Verdict:
-        """Whether the goal is met. For a submitted plan that may not be revised, its steps alone decide."""
+        """Whether the goal is met. For a submitted plan that may not be revised, its steps alone decide, and so they do where one
+        failed that asks for another plan."""
         known = self._ledger.state.verdicts
-        ask = self._accepted.plan is None or self._rounds > 1
+        replan = any(step.policy == "replan" and isinstance(results.get(step.id), Failed) for step in plan.steps)
+        ask = (self._accepted.plan is None or self._rounds > 1) and not replan
         if ask:
             await self._phase("analyzing")
         if len(known) >= round_:
@@ -274,3 +280,12 @@ class Story:
 
     def _call(self, purpose: Literal["plan", "verdict"], round_: int, *, attempt: int = 1) -> Call:
         return Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose, attempt=attempt)
+
+
+def with_first_failure(verdict: Missing, results: Results) -> Missing:
+    """The verdict on a run that can't go on: what it came to grief on stands first."""
+    failed = next((result for result in results.values() if isinstance(result, Failed)), None)
+    if failed is None:
+        return verdict
+    cause = f"{failed.step} failed: {failed.message}"
+    return replace(verdict, missing=(cause, *(each for each in verdict.missing if each != cause)))

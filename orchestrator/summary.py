@@ -38,7 +38,7 @@ def _overlapped(events: Iterable[object]) -> tuple[str, ...]:
     met: dict[str, None] = {}
     for event in events:
         match event:
-            case StepStarted(step=step):
+            case StepStarted(step=step, step_kind=kind) if kind not in ("map", "plan"):  # which run only in their parts
                 if running:
                     met.update(running)
                     met[step] = None

@@ -12,7 +12,7 @@ from orchestrator.limits import Limits
 from orchestrator.prompts import synthesis_messages, unwritten
 from planner import BrokenReference, Plan, ToolStep
 from planner.prompts import origins_of
-from planner.references import implied, only, rendered, resolve
+from planner.references import only, quoted, rendered, resolve
 from planner.results import Failed, Results, Succeeded, Verdict
 from registry.calls import Call
 from registry.context import ContextGuard, fit_texts
@@ -113,8 +113,8 @@ def _show(piece: Piece, shown: _Shown) -> None:
 def _material(plan: Plan, results: Results) -> set[str]:
     """What tools fetched for steps that succeeded and that quote it: those steps have said what there is in it."""
     fetched = {step.id for step in plan.steps if isinstance(step, ToolStep)}
-    quoted = {name for step in plan.steps if isinstance(results.get(step.id), Succeeded) for name in implied(step)}
-    return fetched & quoted
+    said = {name for step in plan.steps if isinstance(results.get(step.id), Succeeded) for name in quoted(step)}
+    return fetched & said
 
 
 def _tells(result: object) -> bool:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planner.plan import Plan
 from planner.prompts import ending, judging
-from planner.results import NO_USAGE, Achieved, Missing, Results, Succeeded, Verdict
+from planner.results import NO_USAGE, Achieved, Missing, Results, Skipped, StepResult, Succeeded, Verdict
 from registry.calls import Call
 from registry.errors import NoTypedAnswer
 from registry.models.model import Model
@@ -60,16 +60,22 @@ class PlanAnalyzer:
 
 
 def structural_verdict(plan: Plan, results: Results) -> Verdict:
-    """The verdict that needs no model: achieved when every step of the plan succeeded."""
+    """The verdict that needs no model: achieved when every step succeeded that the plan can't do without, and at least one."""
     unfinished = _unfinished(plan, results)
+    if not any(isinstance(result, Succeeded) for result in results.values()):
+        return Missing(reasoning="no step succeeded", missing=unfinished)
     if not unfinished:
         return Achieved(reasoning="every step succeeded")
     return Missing(reasoning=f"{len(unfinished)} of {len(plan.steps)} steps did not succeed", missing=unfinished)
 
 
 def _unfinished(plan: Plan, results: Results) -> tuple[str, ...]:
-    endings = [(step.id, results.get(step.id)) for step in plan.steps]
-    return tuple(f"{step_id} {ending(result)[0]}" for step_id, result in endings if not isinstance(result, Succeeded))
+    endings = [(step, results.get(step.id)) for step in plan.steps]
+    return tuple(f"{step.id} {ending(result)[0]}" for step, result in endings if not step.optional and not _settles(result))
+
+
+def _settles(result: StepResult | None) -> bool:
+    return isinstance(result, Succeeded) or (isinstance(result, Skipped) and result.untaken)
 
 
 def _verdict(answer: VerdictAnswer) -> Verdict:

@@ -11,7 +11,8 @@ class Diagnostic:
     """One finding.
 
     `place` is a JSON pointer into the plan (`/steps/2/depends_on/0`), empty for the plan as a whole. `fix` says what to do.
-    A "repair" is an error that a deterministic pass has already mended; its message says how.
+    A "repair" is an error that a deterministic pass has already mended; its message says how. A finding in a file has `line` and
+    `column` as well, both from 1.
     """
 
     code: str
@@ -19,9 +20,12 @@ class Diagnostic:
     place: str
     message: str
     fix: str = ""
+    line: int | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
-        where = f" at {self.place}" if self.place else ""
+        at = (self.place, *((f"line {self.line}, column {self.column}",) if self.line else ()))
+        where = f" at {', '.join(filter(None, at))}" if any(at) else ""
         fix = f" ({self.fix})" if self.fix else ""
         return f"{self.code} {self.severity}{where}: {self.message}{fix}"
 
@@ -44,6 +48,17 @@ CODES = {
     "P015": "an input was given that the plan does not have",
     "P016": "the plan has more steps than were asked for",
     "P017": "two steps do the same",
+    "P018": "a reference reads what its step does not promise",
+    "P019": "a tool can't take an argument",
+    "P020": "nothing uses a step",
+    "P021": "a dependency does nothing but make its step wait",
+    "P022": "more results come together than the model's window holds",
+    "P023": "two steps may write to one place at the same time",
+    "P024": "a risky step is neither verified nor approved",
+    "P025": "a model lacks an ability that its step needs",
+    "P026": "a condition can't be read",
+    "P027": "a map has no list to go over",
+    "P028": "a schema is no JSON Schema",
 }
 """Every code and what it stands for. A code is never reused for something else."""
 
@@ -51,6 +66,11 @@ CODES = {
 def error(code: str, place: str, message: str, *, fix: str = "") -> Diagnostic:
     """A finding that keeps the plan from running."""
     return Diagnostic(code=code, severity="error", place=place, message=message, fix=fix)
+
+
+def warning(code: str, place: str, message: str, *, fix: str = "") -> Diagnostic:
+    """A finding that may well be meant: the plan can be run as it is."""
+    return Diagnostic(code=code, severity="warning", place=place, message=message, fix=fix)
 
 
 def repaired(code: str, place: str, message: str) -> Diagnostic:

@@ -31,3 +31,24 @@ class BrokenReference(DagwrightError):
     def __init__(self, reference: str, why: str, *, origins: Origins = TRUSTED) -> None:
         super().__init__(f"the reference {reference} can't be followed: {why}")
         self.reference, self.why, self.origins = reference, why, origins
+
+
+class BadCondition(DagwrightError):
+    """A text that is no condition. `at` is the character that can't stand there, from 0."""
+
+    def __init__(self, condition: str, at: int, why: str) -> None:
+        super().__init__(f"the condition can't be read at character {at + 1}: {why}")
+        self.condition, self.at, self.why = condition, at, why
+
+
+class Undecided(DagwrightError):
+    """A condition that neither holds nor fails to hold, because the values it looks at don't suit it.
+
+    `origins` are those of the values, because the sentence quotes them.
+    """
+
+    origins: Origins = TRUSTED
+
+    def __init__(self, condition: str, why: str) -> None:
+        super().__init__(f"the condition {condition!r} can't be decided: {why}")
+        self.condition, self.why = condition, why

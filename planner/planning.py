@@ -140,11 +140,13 @@ def kept(plan: Plan, results: Results) -> Draft:
         if step_id not in stays:
             stays.add(step_id)
             ahead.extend(edges.predecessors(step_id))
-    return Draft(goal=plan.goal, inputs=plan.inputs, steps=tuple(step for step in plan.steps if step.id in stays))
+    steps = tuple(step for step in plan.steps if step.id in stays)
+    return Draft(goal=plan.goal, inputs=plan.inputs, steps=steps, limits=plan.limits)
 
 
 def _known(tools: Sequence[ToolSpec], hints: Sequence[str]) -> Known:
-    return Known(tools=frozenset(tool.name for tool in tools), hints=frozenset(hints))
+    specs = {tool.name: tool for tool in tools}
+    return Known(tools=frozenset(specs), hints=frozenset(hints), specs=specs)
 
 
 def _unusable(draft: Draft | None, base: Draft) -> tuple[Diagnostic, ...]:

@@ -1,6 +1,8 @@
 """References such as `${inputs.city}`, `${steps.find.output}` and `${steps.find.data.items[0].name}`.
 
-A reference is a path and nothing else: no expressions, no code. `$${` is a plain `${`.
+A reference is a path and nothing else: no expressions, no code. `$${` is a plain `${`. How a step ended is its `status`:
+"succeeded", "failed" or "skipped". What a step's own place gives it has a name of its own: in a map `${item}`, with paths into
+it, and `${index}`; in a check `${output}` and `${data}`, with paths into it.
 """
 
 import json
@@ -20,21 +22,28 @@ from registry.origins import TRUSTED, Origins, joined
 _ESCAPE = "$${"
 _TOKEN = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _NAME = r"[\w-]+"
-_PATH = re.compile(rf"(inputs|steps)\.({_NAME})((?:\.{_NAME}|\[[0-9]{{1,9}}\])*)")
+_REST = rf"((?:\.{_NAME}|\[[0-9]{{1,9}}\])*)"
+_PATH = re.compile(rf"(inputs|steps)\.({_NAME}){_REST}")
+_OWN = re.compile(rf"(item|index|output|data){_REST}")
 _PART = re.compile(rf"\.({_NAME})|\[([0-9]+)\]")
 _KEYS_SHOWN = 20
+OF_AN_ITEM = ("item", "index")
+OF_A_RESULT = ("output", "data")
+
+OUTPUT, STATUS = ("output",), ("status",)
 
 HOW = "write ${inputs.NAME}, ${steps.ID.output} or ${steps.ID.data.KEY[0]}; for a plain ${ write $${"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """`name` is the input's name or the step's id; `path` leads on from there, for a step beginning with "output" or "data".
+    """`name` is the input's name, the step's id, or what the place of the step itself gives it ("own"): "item", "index", "output"
+    or "data". `path` leads on from there, for a step beginning with "output", "data" or "status".
 
     `text` is the reference as written, `place` the JSON pointer of the string that holds it.
     """
 
-    source: Literal["inputs", "steps"]
+    source: Literal["inputs", "steps", "own"]
     name: str
     path: tuple[str | int, ...]
     text: str
@@ -47,6 +56,21 @@ class Unreadable:
 
     text: str
     place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """What the place of a step gives it besides inputs and results, by name, and where that comes from.
+
+    `inputs` is where the inputs come from: those of a plan inside a plan are not the user's.
+    """
+
+    values: Mapping[str, Json]
+    origins: Origins = TRUSTED
+    inputs: Origins = TRUSTED
+
+
+NOTHING = Own(values={})
 
 
 class Resolved(NamedTuple):
@@ -75,6 +99,12 @@ def implied(step: StepShape) -> tuple[str, ...]:
     return tuple(names)
 
 
+def quoted(step: StepShape) -> frozenset[str]:
+    """The steps whose results stand in what the step does; those that only its condition or its check looks at do not."""
+    said = (value for place, value in step.texts() if not place.endswith("/when") and "/verify" not in place)
+    return frozenset(found.name for value in said for found in find(value) if found.source == "steps" and found.path != STATUS)
+
+
 def only(text: str) -> Reference | None:
     """The reference that the text consists of, None when it is anything else."""
     token = _TOKEN.fullmatch(text)
@@ -91,13 +121,19 @@ def rewrite(value: Json, written: Callable[[Reference | Unreadable], str]) -> Js
     return _mapped(value, change)
 
 
+def forgiven(condition: str | None) -> frozenset[str]:
+    """The steps whose status the condition looks at: who waits for them can do with any end of theirs."""
+    found = find(condition or "")
+    return frozenset(each.name for each in found if each.source == "steps" and each.path == STATUS)
+
+
 def renamed(reference: Reference, name: str) -> str:
     """The reference as it is written when its step or input has another name."""
     start = len("${" + reference.source + ".")
     return reference.text[:start] + name + reference.text[start + len(reference.name) :]
 
 
-def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results) -> Resolved:
+def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results, own: Own = NOTHING) -> Resolved:
     """Follows every reference in the value, at any depth.
 
     A string that is one reference and nothing else becomes what the reference leads to, of whatever type; inside other
@@ -106,7 +142,7 @@ def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results) -> Res
     origins: list[Origins] = []
 
     def read(token: re.Match[str]) -> Json:
-        found, origin = _look_up(_read(token, ""), inputs, results)
+        found, origin = _look_up(_read(token, ""), inputs, results, own)
         origins.append(origin)
         return found
 
@@ -119,6 +155,15 @@ def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results) -> Res
     return Resolved(value=_mapped(value, change), origins=joined(*origins))
 
 
+def look_up(reference: Reference, *, inputs: Mapping[str, Json], results: Results, own: Own = NOTHING) -> Resolved:
+    """What the reference leads to. Raises `BrokenReference`, also where its step has no result to read."""
+    result = results.get(reference.name) if reference.source == "steps" else None
+    if isinstance(result, Failed | Skipped) and reference.path != STATUS:
+        why = "was skipped" if isinstance(result, Skipped) else "failed"
+        raise BrokenReference(reference.text, f"step {result.step!r} {why}; look at its status first")
+    return Resolved(*_look_up(reference, inputs, results, own))
+
+
 def rendered(value: Json) -> str:
     """A JSON value inside a text: text as it is, everything else as compact JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -126,25 +171,32 @@ def rendered(value: Json) -> str:
 
 def _read(token: re.Match[str], place: str) -> Reference | Unreadable:
     path = _PATH.fullmatch(token[1] or "")
-    if path is None:
-        return Unreadable(text=token[0], place=place)
-    source, name, rest = path.groups()
+    own = None if path else _OWN.fullmatch(token[1] or "")
+    source, name, rest = path.groups() if path else ("own", *own.groups()) if own else ("", "", "")
     parts = tuple(key or int(position) for key, position in _PART.findall(rest))
-    if source == "inputs":
-        return Reference(source="inputs", name=name, path=parts, text=token[0], place=place)
-    if parts == ("output",) or parts[:1] == ("data",):
-        return Reference(source="steps", name=name, path=parts, text=token[0], place=place)
-    return Unreadable(text=token[0], place=place)
+    match source:
+        case "inputs":
+            return Reference(source="inputs", name=name, path=parts, text=token[0], place=place)
+        case "steps" if parts in (OUTPUT, STATUS) or parts[:1] == ("data",):
+            return Reference(source="steps", name=name, path=parts, text=token[0], place=place)
+        case "own" if not parts or name in ("item", "data"):
+            return Reference(source="own", name=name, path=parts, text=token[0], place=place)
+        case _:
+            return Unreadable(text=token[0], place=place)
 
 
-def _look_up(found: Reference | Unreadable, inputs: Mapping[str, Json], results: Results) -> tuple[Json, Origins]:
+def _look_up(found: Reference | Unreadable, inputs: Mapping[str, Json], results: Results, own: Own) -> tuple[Json, Origins]:
     match found:
         case Unreadable(text=text):
             raise BrokenReference(text, HOW)
+        case Reference(source="own", name=name, path=path, text=text):
+            if name not in own.values:
+                raise BrokenReference(text, f"there is no {name} here")
+            return _follow(text, own.values[name], path, own.origins), own.origins
         case Reference(source="inputs", name=name, path=path, text=text):
             if name not in inputs:
                 raise BrokenReference(text, f"no input named {name!r}; {there_are(name, inputs)}")
-            return _follow(text, inputs[name], path, TRUSTED), TRUSTED
+            return _follow(text, inputs[name], path, own.inputs), own.inputs
         case Reference(name=name, path=path, text=text):
             if name not in results:
                 raise BrokenReference(text, f"step {name!r} has not ended")
@@ -152,9 +204,11 @@ def _look_up(found: Reference | Unreadable, inputs: Mapping[str, Json], results:
 
 
 def _of_step(text: str, result: StepResult, path: tuple[str | int, ...]) -> tuple[Json, Origins]:
+    if path == STATUS:
+        return result.kind, TRUSTED
     match result:
         case Succeeded(output=output, data=data, origins=origins):
-            if path == ("output",):
+            if path == OUTPUT:
                 return output, origins
             if data is None:
                 raise BrokenReference(text, f"step {result.step!r} gave plain text and no data")

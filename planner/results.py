@@ -52,11 +52,15 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """The step never ran: `because_of` is the step whose end it could not do without."""
+    """The step never ran: `because_of` is the step whose end it could not do without.
+
+    An `untaken` one is on a branch that a condition closed: nothing has gone wrong.
+    """
 
     step: str
     because_of: str
     reason: str
+    untaken: bool = False
     kind: Literal["skipped"] = "skipped"
 
 

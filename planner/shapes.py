@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from planner.diagnostics import Diagnostic
 from registry.messages import Json
 
 
@@ -34,6 +35,10 @@ class StepShape(Protocol):
 
     def model_names(self) -> Iterator[tuple[str, str]]:
         """Every model or role that the step names, with its place relative to the step."""
+        ...
+
+    def faults(self) -> Iterator[Diagnostic]:
+        """What is wrong with the step by itself, with places relative to it."""
         ...
 
 

@@ -6,10 +6,10 @@ from registry.lazy import lazily
 
 if TYPE_CHECKING:
     from registry.anthropic import AnthropicModel
-    from registry.builtin import builtin_tools
+    from registry.builtin import ask_user, builtin_tools
     from registry.calls import Call
     from registry.context import ContextGuard
-    from registry.errors import DagwrightError, ModelError, ToolDenied, ToolError, ToolFailed
+    from registry.errors import DagwrightError, ModelError, ToolDenied, ToolError, ToolFailed, TryAgain
     from registry.http import HttpDoor
     from registry.messages import Reply, Request, ToolCall
     from registry.models.model import Model
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from registry.openai import OpenAIModel
     from registry.recording import RecordedModel
     from registry.structured import StructuredCallResult, extract_json, structured_llm_call
+    from registry.tools.artifacts import Artifact
     from registry.tools.function import tool
     from registry.tools.registry import ToolRegistry
-    from registry.tools.tool import Observation, Tool
+    from registry.tools.tool import ABSENT, Observation, Tool
     from registry.usage import Usage
 
 __all__ = [
+    "ABSENT",
     "AnthropicModel",
+    "Artifact",
     "Call",
     "ContextGuard",
     "DagwrightError",
@@ -45,7 +48,9 @@ __all__ = [
     "ToolError",
     "ToolFailed",
     "ToolRegistry",
+    "TryAgain",
     "Usage",
+    "ask_user",
     "builtin_tools",
     "extract_json",
     "structured_llm_call",
@@ -55,7 +60,9 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "ABSENT": "tools.tool",
         "AnthropicModel": "anthropic",
+        "Artifact": "tools.artifacts",
         "Call": "calls",
         "ContextGuard": "context",
         "DagwrightError": "errors",
@@ -76,7 +83,9 @@ __getattr__ = lazily(
         "ToolError": "errors",
         "ToolFailed": "errors",
         "ToolRegistry": "tools.registry",
+        "TryAgain": "errors",
         "Usage": "usage",
+        "ask_user": "builtin",
         "builtin_tools": "builtin",
         "extract_json": "structured",
         "structured_llm_call": "structured",

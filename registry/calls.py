@@ -1,14 +1,34 @@
 """What a model or tool call belongs to."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
+
+from registry.allowances import Allowances
+from registry.budget import Budget
 
 Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
 
 InDoubt = Literal["ask", "retry", "skip", "fail", "probe"]
 """What to do about an effect that was begun and whose outcome nobody wrote down: ask a person, do it again and risk that it
 happens twice, go on without it, let the step fail, or ask the tool and then, if need be, a person."""
+
+
+class Seen(Protocol):
+    """What one tool call came to: `registry.tools.tool.Observation`, as other tools may read it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+    @property
+    def data(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +40,13 @@ class Call:
     `deadline` is a moment of `anyio.current_time()` in seconds, None for none: whoever waits scopes that wait by it.
     `label` is the name a person knows the scope by, and `iteration` the lap of its loop, from 1: both are shown, never keyed.
     `queued` hears when the call's request begins to wait for a slot (None) and when it got one (the seconds it waited).
+    `heard` hears that the endpoint answers, and is in order, before the answer is read: with what it says of its limits, None
+    for nothing. `again` hears that the wire is about to send the request
+    once more, said otherwise, and raises a `ModelError` where it may not. `budget` is what the call is paid from, None for no
+    limit.
     `key` is the idempotency key of an effect: the same for every attempt at the same call, empty where there is none.
-    `in_doubt` is the policy for effects whose outcome is not known.
+    `in_doubt` is the policy for effects whose outcome is not known. `earlier` is what the calls of the same reply have come to
+    that had ended before this one began, in call order.
     """
 
     run: str = ""
@@ -34,7 +59,17 @@ class Call:
     iteration: int = 0
     key: str = ""
     in_doubt: InDoubt = "ask"
+    earlier: tuple[Seen, ...] = field(default=(), compare=False, repr=False)
     queued: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
+    heard: Callable[[Allowances | None], None] | None = field(default=None, compare=False, repr=False)
+    again: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    budget: Budget | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def ends(self) -> float:
+        """The moment when its time is over, or that of its budget; infinity for never."""
+        deadline = math.inf if self.deadline is None else self.deadline
+        return deadline if self.budget is None else min(deadline, self.budget.until)
 
 
 NO_CALL = Call()

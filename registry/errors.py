@@ -67,13 +67,28 @@ class Unable(Unreachable):
         self.needs, self.lacking = needs, lacking
 
 
-class Overloaded(ModelError):
-    """The endpoint asks us to come back: 408, 409, 429, 5xx, 529. `retry_after` is seconds, or None when not said."""
+class CircuitOpen(Unreachable):
+    """The endpoint failed so often in a row that nobody asks it for a while: `retry_after` seconds. Nothing was sent.
 
-    def __init__(self, endpoint: str, why: str, *, retry_after: float | None = None) -> None:
+    Except for the one request that found it still down, whose cost is in `usage`.
+    """
+
+    def __init__(self, endpoint: str, retry_after: float, *, usage: Usage | None = None) -> None:
+        super().__init__(endpoint, f"it keeps failing, and is asked again in {retry_after:.3g} s", usage=usage)
+        self.retry_after = retry_after
+
+
+class Overloaded(ModelError):
+    """The endpoint asks us to come back: its `status` is 408, 409, 425, 429, 5xx or 529, `retry_after` is seconds. None when not
+    said.
+    """
+
+    status: int | None = None  # of recordings that were made before it was kept
+
+    def __init__(self, endpoint: str, why: str, *, status: int | None = None, retry_after: float | None = None) -> None:
         wait = "" if retry_after is None else f"; it asks to wait {retry_after:g} s"
         super().__init__(f"{endpoint} is overloaded: {why}{wait}")
-        self.endpoint, self.why, self.retry_after = endpoint, why, retry_after
+        self.endpoint, self.why, self.status, self.retry_after = endpoint, why, status, retry_after
 
 
 class Refused(ModelError):
@@ -139,6 +154,28 @@ class NoTypedAnswer(ModelError):
         self.wanted, self.tried = wanted, tried
 
 
+class OverBudget(ModelError):
+    """The request may take more than is left, so it was not sent. `whose` budget: the run's or a step's.
+
+    `kind` is what there is too little of: "tokens", "cost" (US dollars), "requests" or "seconds". `left` is how much there is,
+    and `wanted` how much it may take; None for seconds, which nobody knows before.
+    """
+
+    def __init__(self, whose: str, kind: str, *, left: object, wanted: object = None) -> None:
+        unit = "dollars" if kind == "cost" else kind
+        may_take = "" if wanted is None else f", and the request may take {wanted}"
+        super().__init__(f"the budget of {whose} has {left} {unit} left{may_take}")
+        self.whose, self.kind, self.left, self.wanted = whose, kind, left, wanted
+
+
+class Unpriced(ModelError):
+    """There is a budget in money, and nobody knows what this model charges: the request was not sent."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"nobody knows what {model!r} charges, and money is limited: give it a price, or allow unpriced models")
+        self.model = model
+
+
 class ToolError(DagwrightError):
     """A tool call went wrong. The agent turns it into an observation, so the sentence is for a model to read."""
 
@@ -160,18 +197,27 @@ class BadArguments(ToolError):
 
 
 class ToolFailed(ToolError):
-    """The tool raised. Tools may raise this themselves to choose the sentence that the model reads."""
+    """The tool raised. A tool raises this itself for what another try would not change: the model reads why, and goes on."""
 
     def __init__(self, tool: str, why: str) -> None:
         super().__init__(f"{tool!r} failed: {why}")
         self.tool, self.why = tool, why
 
 
-class ToolTimedOut(ToolError):
-    """The tool did not answer in time. What it had begun may or may not have happened."""
+class TryAgain(ToolError):
+    """A tool asks for another call of it. `advice` tells the model what to do differently."""
 
-    def __init__(self, tool: str, seconds: float) -> None:
-        super().__init__(f"{tool!r} did not answer within {seconds:g} s")
+    def __init__(self, advice: str) -> None:
+        super().__init__(f"try again: {advice}")
+        self.advice = advice
+
+
+class ToolTimedOut(ToolError):
+    """The tool did not answer in time. What it had begun may or may not have happened; if it `goes_on`, nothing can stop it."""
+
+    def __init__(self, tool: str, seconds: float, *, goes_on: bool = False) -> None:
+        still = "; it can't be stopped and may still be at work, and what comes of it is lost" if goes_on else ""
+        super().__init__(f"{tool!r} did not answer within {seconds:g} s{still}")
         self.tool, self.seconds = tool, seconds
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import anyio
 from pydantic import SecretStr
 
+from registry.allowances import allowances_in
 from registry.calls import Call
 from registry.errors import ModelError, Truncated, Unreachable
 from registry.http import TIMEOUTS, AnswerStream, HttpDoor, Timeouts
@@ -66,6 +67,7 @@ class Exchange:
         """The reply that `lift` reads in the answer. Raises a `ModelError`."""
         try:
             answer = await self.door.post(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
+            _tell(call, answer.status, answer.headers)
             self._check(answer.status, answer.headers, answer.body)
             return lift(answer.body)
         except ModelError as error:
@@ -79,6 +81,7 @@ class Exchange:
         door = self.door.stream(self.url, self.headers, body, deadline=call.deadline, timeouts=self.timeouts)
         try:
             async with door as answer:
+                _tell(call, answer.status, answer.headers)
                 if not _streams(answer):
                     whole = b"".join([chunk async for chunk in answer.chunks])
                     self._check(answer.status, answer.headers, whole)
@@ -113,6 +116,11 @@ class Exchange:
     def _check(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if not 200 <= status < 300:
             raise self.fault(status, headers, body)
+
+
+def _tell(call: Call, status: int, headers: Mapping[str, str]) -> None:
+    if call.heard is not None and status < 500:
+        call.heard(allowances_in(headers))
 
 
 def revealed(key: SecretStr | None) -> str:

@@ -1,10 +1,23 @@
-"""Closing what belongs to an event loop when the loop ends, for things that no block of the caller's surrounds."""
+"""Which event loop this is, and closing what belongs to it when it ends, for things that no block of the caller's surrounds."""
 
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from anyio.lowlevel import RunVar
 
 _AT_THE_END: RunVar[dict[object, AsyncGenerator[None, None]]] = RunVar("what is closed when the event loop ends")
+
+
+def on_trio() -> bool:
+    """Whether the running event loop is trio's."""
+    trio = sys.modules.get("trio")
+    return trio is not None and bool(trio.lowlevel.in_trio_run())
+
+
+def on_asyncio() -> bool:
+    """Whether the running event loop is asyncio's; there may be none."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and not on_trio() and asyncio._get_running_loop() is not None
 
 
 async def at_loop_end(owner: object, close: Callable[[], Awaitable[None]]) -> None:

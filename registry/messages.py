@@ -40,10 +40,11 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """`pinned` messages survive every trimming."""
+    """`pinned` messages survive every trimming. `call_id` is the call whose observation it is, for models without tool calls."""
 
     text: str
     pinned: bool = False
+    call_id: str = ""
     origins: Origins = TRUSTED
     role: Literal["user"] = "user"
 

@@ -12,9 +12,9 @@ TRUSTED: Origins = ()
 
 def joined(*many: Origins) -> Origins:
     """The union of several origins: the one place where they meet."""
-    met = [origins for origins in many if origins]
+    met = {origins for origins in many if origins}
     if not met:
         return TRUSTED
     if len(met) == 1:
-        return met[0]
+        return met.pop()
     return tuple(sorted({origin for origins in met for origin in origins}))

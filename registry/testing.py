@@ -70,10 +70,11 @@ class ScriptedModel:
         script: Script,
         *,
         name: str = "scripted",
+        endpoint: str = "",
         abilities: Abilities | None = None,
         context_window: int | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.endpoint = name, endpoint
         self.abilities: Abilities = {"tool_call": True, "json_mode": True} if abilities is None else abilities
         self.context_window = context_window
         self.requests: list[Request] = []

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
 
+from registry.loops import on_trio
+
 if TYPE_CHECKING:
     import aiohttp
     import httpx
@@ -53,8 +55,7 @@ class Transport(Protocol):
 
 def own_transport(*, secure: bool) -> Transport:
     """A new one for the running event loop. Plain HTTP has its own, for loading certificates takes 20 ms."""
-    trio = sys.modules.get("trio")
-    if trio is None or not trio.lowlevel.in_trio_run():
+    if not on_trio():
         return OverAiohttp(secure=secure)
     import httpx
 

@@ -12,6 +12,11 @@ settings.register_profile("dagwright", deadline=None, derandomize=True)
 settings.load_profile("dagwright")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--plans 20000` makes the test of random plans a long one."""
+    parser.addoption("--plans", type=int, default=300, help="how many random plans are checked and repaired")
+
+
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> Backend:
     """Every async test runs on both loops, on a virtual clock; one marked `real_clock` on a real one."""

@@ -98,7 +98,7 @@ class World:
         """The same, from a model that asks for one tool at a time, in JSON."""
         self.asked.append(repr([(type(message).__name__, message.text) for message in request.messages]))
         task, *seen = [message.text for message in request.messages if message.role == "user"]
-        task, seen = task.split("\n")[0], [text.split("\n")[-1] for text in seen]
+        task, seen = task.split("\n")[0], [text.split("\n")[-2] for text in seen]  # a result stands in a frame
         if task.startswith("Note"):
             return f"noted: {task}"
         if task.startswith("Describe"):

@@ -1,6 +1,8 @@
 """The commands and their options. Each imports what it needs when it runs."""
 
 from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +28,12 @@ Inputs = Annotated[Texts, typer.Option("--input", "-i", metavar="NAME=VALUE|@FIL
 Tools = Annotated[Texts, typer.Option("--tools", metavar="MODULE:NAME", help="A tool, a function, or a list of them.")]
 Root = Annotated[Path | None, typer.Option(help="The folder that file tools see: the plan's, or the working folder.")]
 Probe = Annotated[bool, typer.Option("--probe", help="Ask each model what it can really do; exit code 1 when one is down.")]
+
+Confirm = Annotated[bool, typer.Option("--confirm", help="Show the plan and its forecast, and ask before it is done.")]
+MaxRounds = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many plans there may be: the first and revisions.")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="DOLLARS", help="Do no plan whose lowest forecast is above it.")]
+MaxSeconds = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="The same for the time it takes.")]
+Form = Annotated[str, typer.Option("--as", metavar="FORM", help="tree, mermaid or dot.")]
 
 
 def command() -> Callable[..., Any]:
@@ -65,6 +73,10 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
+    confirm: Confirm = False,
+    max_rounds: MaxRounds = None,
+    max_cost: MaxCost = None,
+    max_seconds: MaxSeconds = None,
 ) -> None:
     """Meet a goal, or do the steps of a plan file."""
     options = Options(
@@ -77,15 +89,20 @@ def run(
         as_json=as_json,
         quiet=quiet,
         verbose=verbose,
+        confirm=confirm,
+        max_rounds=max_rounds,
+        max_cost=None if max_cost is None else Decimal(str(max_cost)),
+        max_seconds=max_seconds,
     )
 
-    def work() -> int:
-        from orchestrator.cli.running import run_asked
-        from orchestrator.cli.world import World
+    raise typer.Exit(guarded(partial(_run, context, goal, options)))
 
-        return run_asked(context.obj or World(), goal, options)
 
-    raise typer.Exit(guarded(work))
+def _run(context: typer.Context, goal: str, options: Options) -> int:
+    from orchestrator.cli.running import run_asked
+    from orchestrator.cli.world import World
+
+    return run_asked(context.obj or World(), goal, options)
 
 
 @app.command()
@@ -132,6 +149,46 @@ def check(
         from orchestrator.cli.world import World
 
         return check_plan(context.obj or World(), file, options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def forecast(
+    context: typer.Context, file: PlanFile, *, model: Models = None, config: Config = None, as_json: AsJson = False
+) -> None:
+    """Say what a plan file will take: calls, tokens, seconds and money."""
+    options = Options(models=tuple(model or ()), config=config, as_json=as_json)
+
+    def work() -> int:
+        from orchestrator.cli.forecasting import forecast_plan
+        from orchestrator.cli.world import World
+
+        return forecast_plan(context.obj or World(), file, options)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def draw(file: PlanFile, *, form: Form = "tree") -> None:
+    """Draw a plan file as a tree of text, Mermaid or DOT."""
+
+    def work() -> int:
+        from orchestrator.cli.drawing import draw_plan
+
+        return draw_plan(file, form)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of plan files, for editors."""
+
+    def work() -> int:
+        from orchestrator.cli.drafting import print_schema
+
+        return print_schema()
 
     raise typer.Exit(guarded(work))
 

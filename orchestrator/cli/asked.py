@@ -10,8 +10,9 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.cli.options import Options
-from planner import Diagnostic, Draft, Plan, PlanError, read_plan
+from planner import Diagnostic, Draft, Plan, PlanError
 from planner.diagnostics import error, pointer
+from planner.files import WrittenPlan, written_plan
 from planner.plan import Input
 from registry.errors import ConfigurationError
 from registry.messages import Json
@@ -29,10 +30,11 @@ _TYPES: Mapping[str, TypeAdapter[Json]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """`root` is the folder that the file tools see."""
+    """`root` is the folder that the file tools see. `written` is the file that the plan came from, if it came from one."""
 
     goal: str | Plan
     root: Path
+    written: WrittenPlan | None = None
     inputs: Mapping[str, Json] = field(default_factory=dict)
 
 
@@ -43,12 +45,12 @@ def asked(argument: str, options: Options) -> Asked:
             raise ConfigurationError("--input is for the inputs of a plan file, and a goal has none")
         return Asked(goal=goal_text(argument), root=options.root or Path())
     path = Path(argument)
-    draft = read_draft(path)
-    inputs, findings = read_inputs(draft, options.inputs)
-    plan = Plan.of(draft)
+    written = read_written(path)
+    plan = sound(written)
+    inputs, findings = read_inputs(plan, options.inputs)
     if findings:
-        raise PlanError(findings)
-    return Asked(goal=plan, root=options.root or path.parent, inputs=inputs)
+        raise PlanError(written.located(findings))
+    return Asked(goal=plan, root=options.root or path.parent, written=written, inputs=inputs)
 
 
 def goal_text(argument: str) -> str:
@@ -59,9 +61,17 @@ def goal_text(argument: str) -> str:
     return goal
 
 
-def read_draft(path: Path) -> Draft:
+def read_written(path: Path) -> WrittenPlan:
     """The draft that a file holds. Raises `PlanError` for what is in it, `ConfigurationError` when it can't be read."""
-    return read_plan(_text(path, "the plan file"), name=path.name)
+    return written_plan(_text(path, "the plan file"), name=path.name)
+
+
+def sound(written: WrittenPlan) -> Plan:
+    """The plan that was written. Raises `PlanError`, which says in which line what is wrong."""
+    try:
+        return Plan.of(written.draft)
+    except PlanError as wrong:
+        raise PlanError(written.located(wrong.diagnostics)) from wrong
 
 
 def read_inputs(draft: Draft, given: tuple[str, ...]) -> tuple[dict[str, Json], tuple[Diagnostic, ...]]:

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,8 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stde
 class Options:
     """`models`, `inputs` and `tools` are as written. `root` is None for the folder of the plan, or the working folder.
 
-    `folder` is where the modules of tools are looked for first.
+    `folder` is where the modules of tools are looked for first. `max_rounds` counts plans, the first one and its revisions. What
+    takes more than `max_cost` (dollars) or `max_seconds` by its lowest forecast is not done.
     """
 
     models: tuple[str, ...] = ()
@@ -43,6 +45,15 @@ class Options:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    confirm: bool = False
+    max_rounds: int | None = None
+    max_cost: Decimal | None = None
+    max_seconds: float | None = None
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a plan needs consent before it is done."""
+        return self.confirm or self.max_cost is not None or self.max_seconds is not None
 
     def next_command(self, *words: str) -> str:
         """What to type next, for the same settings file."""

@@ -9,7 +9,9 @@ from pathlib import Path
 import anyio
 
 from orchestrator.cli.asked import Asked, asked
+from orchestrator.cli.consent import Consent
 from orchestrator.cli.ending import ACHIEVED, INTERRUPTED, NOT_ACHIEVED, SUSPENDED, say, told
+from orchestrator.cli.limiting import limits_for
 from orchestrator.cli.options import Options
 from orchestrator.cli.setup import Setup
 from orchestrator.cli.toolbox import toolbox
@@ -27,13 +29,11 @@ from orchestrator.cli.view import (
 )
 from orchestrator.cli.world import World, in_a_loop
 from orchestrator.errors import JournalUnusable
-from orchestrator.limits import Limits
 from orchestrator.logs import show_logs
 from orchestrator.orchestrator import Orchestrator
 from orchestrator.run import Answer, Run
 from orchestrator.settings import Settings
 from orchestrator.unwrapping import sole_error
-from orchestrator.wiring import EMBEDDED, roles_asked
 from planner import PlanError
 from registry.errors import ConfigurationError, DagwrightError, ModelError
 from registry.tools.registry import ToolRegistry
@@ -45,9 +45,6 @@ PASSING = (ModelError, JournalUnusable)
 
 Opening = Callable[[Orchestrator], AbstractAsyncContextManager[Run]]
 """How the run begins, or begins again."""
-
-MODEST = Limits(step_seconds=300, step_iterations=3, rounds=1, reply_tokens=200, answer_tokens=400)
-"""For the embedded model alone: it is slow, and trying on makes it no wiser."""
 
 
 def run_asked(world: World, argument: str, options: Options) -> int:
@@ -90,7 +87,9 @@ class Session:
                 world.models(settings, self._options.models, self._tell) as models,
             ):
                 limits = limits_for(settings, self._options)
-                orchestrator = Orchestrator(models, tools=tools, limits=limits, journal=journal, ports=world.ports)
+                consent = Consent(world, settings, self._options, limits=limits, tools=tools, inputs=self._wanted.inputs)
+                hooks = (consent,) if self._options.asks_first else ()
+                orchestrator = Orchestrator(models, tools=tools, hooks=hooks, limits=limits, journal=journal, ports=world.ports)
                 async with anyio.create_task_group() as group, self._opening(orchestrator) as run:
                     self._run_id = run.id
                     group.start_soon(_watched, run, self._screen)
@@ -98,7 +97,9 @@ class Session:
         return answer
 
     def _fail(self, error: DagwrightError) -> int:
-        code = told(error)
+        written = self._wanted.written
+        wrong = PlanError(written.located(error.diagnostics)) if written and isinstance(error, PlanError) else error
+        code = told(wrong)
         if not self._is_kept:
             self._tell(f"run {self._run_id} failed; next: the same command with --json shows every event")
         elif isinstance(error, PASSING) or (isinstance(error, PlanError) and isinstance(self._wanted.goal, str)):
@@ -170,19 +171,13 @@ def refuse_nowhere(output: Path | None) -> None:
         raise ConfigurationError(f"no folder {str(output.parent)!r} to write the answer to")
 
 
-def limits_for(settings: Settings, options: Options) -> Limits:
-    """The limits of the settings file; without any, modest ones where only the embedded model is asked for."""
-    names = {name for chain in roles_asked(options.models).values() for name in chain}
-    return MODEST if names == {EMBEDDED} and settings.limits == Limits() else settings.limits
-
-
 def screen_for(options: Options) -> Screen:
     """How the run is to be shown: a picture where stderr is a terminal, else lines."""
     if options.as_json:
         return JsonLines(sys.stdout)
     if options.quiet:
         return Quiet()
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or options.confirm:  # a question would be lost in a picture that moves
         return PlainLines(sys.stderr)
     from rich.console import Console
 

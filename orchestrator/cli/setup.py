@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +17,10 @@ from registry.messages import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """`models` and `tools` are as they were written. All paths are absolute; `folder` is the one the command was typed in."""
+    """`models` and `tools` are as they were written. All paths are absolute; `folder` is the one the command was typed in.
+
+    The limits are those of `Options`: they hold for the plans of a run that goes on, too.
+    """
 
     models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -24,6 +28,9 @@ class Setup:
     folder: Path = Path()
     config: Path | None = None
     output: Path | None = None
+    max_rounds: int | None = None
+    max_cost: Decimal | None = None
+    max_seconds: float | None = None
 
     @classmethod
     def of(cls, options: Options, root: Path, config: Path | None) -> Self:
@@ -35,6 +42,9 @@ class Setup:
             folder=options.folder.absolute(),
             config=config and config.absolute(),
             output=options.output and options.output.absolute(),
+            max_rounds=options.max_rounds,
+            max_cost=options.max_cost,
+            max_seconds=options.max_seconds,
         )
 
     @classmethod
@@ -59,6 +69,9 @@ class Setup:
             root=self.root,
             folder=self.folder,
             output=said.output or self.output,
+            max_rounds=self.max_rounds,
+            max_cost=self.max_cost,
+            max_seconds=self.max_seconds,
         )
 
 

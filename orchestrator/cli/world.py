@@ -62,7 +62,8 @@ def in_a_loop(main: Callable[[], Awaitable[T]]) -> T | None:
 
     Ctrl-C and SIGTERM cancel it, and it cleans up; a second one does not wait for that.
     """
-    return anyio.run(partial(_until_signalled, main))
+    with sole_error():
+        return anyio.run(partial(_until_signalled, main))
 
 
 async def _until_signalled(main: Callable[[], Awaitable[T]]) -> T | None:

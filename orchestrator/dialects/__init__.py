@@ -1,11 +1,11 @@
 """Two dialects, one loop."""
 
-from orchestrator.dialects.dialect import Act, Conclude, Dialect, Garbled
+from orchestrator.dialects.dialect import Act, Conclude, Dialect, Garbled, Reading
 from orchestrator.dialects.json import JsonDialect
 from orchestrator.dialects.native import Native
 from registry.models.model import Abilities
 
-__all__ = ["Act", "Conclude", "Dialect", "Garbled", "JsonDialect", "Native", "dialect_for"]
+__all__ = ["Act", "Conclude", "Dialect", "Garbled", "JsonDialect", "Native", "Reading", "dialect_for"]
 
 
 def dialect_for(abilities: Abilities, *, has_tools: bool, use_native_tools: bool = True) -> Dialect:

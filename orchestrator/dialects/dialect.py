@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from registry.messages import Message, Reply, Request, ToolCall, ToolSpec
+from registry.messages import AssistantMessage, Message, Reply, Request, ToolCall, ToolSpec
 from registry.tools.tool import Observation
 
 
@@ -18,7 +18,7 @@ class Conclude:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """The model asks for tools. `said` is the assistant message that asks, as the transcript keeps it."""
+    """The model asks for tools."""
 
     calls: tuple[ToolCall, ...]
     reasoning: str = ""
@@ -46,9 +46,13 @@ class Dialect(Protocol):
         """The next question. With `may_act` False the model can only answer."""
         ...
 
+    def meant(self, reply: Reply, specs: Sequence[ToolSpec]) -> Reply:
+        """The reply as it is to be read and kept: without what the model made up, and with a call where a call was meant."""
+        ...
+
     def read(self, reply: Reply) -> Reading: ...
 
-    def said(self, reply: Reply) -> Message:
+    def said(self, reply: Reply) -> AssistantMessage:
         """The reply as the transcript keeps it."""
         ...
 

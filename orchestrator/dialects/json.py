@@ -1,9 +1,12 @@
 """One JSON object a reply, for models without tool calls of their own."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator.dialects.dialect import Act, Conclude, Garbled, Reading
+from orchestrator.prompts import OBSERVED
 from registry.messages import (
     AssistantMessage,
     Json,
@@ -17,8 +20,11 @@ from registry.messages import (
     UserMessage,
 )
 from registry.models.model import Abilities
-from registry.structured.extract import Unreadable, extract_json
+from registry.structured.extract import Unreadable, extract_json, read_strictly
 from registry.tools.tool import Observation
+
+_MADE_UP = re.compile(r"^\s*Observation\b.*:", re.MULTILINE)
+"""Where a reply begins to tell of an observation, which only we do."""
 
 _ANSWER: Schema = {
     "type": "object",
@@ -56,6 +62,11 @@ class JsonDialect:
             return Request(messages=messages, response_format=ResponseFormat())
         return Request(messages=messages)
 
+    def meant(self, reply: Reply, specs: Sequence[ToolSpec]) -> Reply:  # noqa: ARG002 (names are looked up when they are called)
+        """Some models play the whole conversation. What they believe to have observed is not kept, nor what they make of it."""
+        text = _own_words(reply.text)
+        return reply if text == reply.text else replace(reply, text=text, finish="stop")
+
     def read(self, reply: Reply) -> Reading:
         found = extract_json(reply.text)
         if isinstance(found, Unreadable):
@@ -64,26 +75,37 @@ class JsonDialect:
         if not isinstance(said, Mapping):
             return Garbled(why="the reply is not a JSON object")
         reasoning = said.get("reasoning") or reply.reasoning
-        wanted = said.get("tool_call")
+        # Models that know another protocol leave out what is around the call.
+        wanted = said if said.keys() == {"name", "arguments"} else said.get("tool_call")
         if isinstance(wanted, Mapping) and isinstance(wanted.get("name"), str):
             return Act(calls=(_call(wanted),), reasoning=str(reasoning))
         if said.get("final_answer") is not None:
             return Conclude(text=_text(said["final_answer"]), reasoning=str(reasoning))
         return Garbled(why="the object has neither a 'tool_call' with a name nor a 'final_answer'")
 
-    def said(self, reply: Reply) -> Message:
+    def said(self, reply: Reply) -> AssistantMessage:
         return AssistantMessage(text=reply.text, reasoning=reply.reasoning, opaque=reply.opaque)
 
     def observed(self, observations: Sequence[Observation]) -> tuple[Message, ...]:
         return tuple(
-            UserMessage(text=f"Observation from {seen.name}:\n{seen.text}", origins=seen.origins) for seen in observations
+            UserMessage(text=f"{OBSERVED}{seen.name}:\n{seen.text}", call_id=seen.call_id, origins=seen.origins)
+            for seen in observations
         )
 
 
+def _own_words(text: str) -> str:
+    if not isinstance(read_strictly(text, None), Unreadable):
+        return text
+    asked = text.find("{")
+    made_up = _MADE_UP.search(text, asked) if asked >= 0 else None
+    return text if made_up is None else text[: made_up.start()].rstrip()
+
+
 def _call(wanted: Mapping[str, Json]) -> ToolCall:
+    """The call, still without an id: it has no name for itself as a provider's calls have."""
     arguments = wanted.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    return ToolCall(id="call", name=wanted["name"], arguments=text)
+    return ToolCall(id="", name=wanted["name"], arguments=text)
 
 
 def _text(answer: Json) -> str:

@@ -17,6 +17,10 @@ class Speech:
         self.dialect = dialect_for(abilities, has_tools=bool(specs), use_native_tools=use_native_tools)
         self.opening = SystemMessage(text=agent_system(system, self.dialect.instructions(specs)))
 
+    def about(self, specs: Sequence[ToolSpec]) -> "Speech":
+        """The same way to speak, about other tools."""
+        return Speech(self._system, specs, self._abilities, use_native_tools=self._use_native_tools)
+
     def without(self, lacking: Collection[str]) -> "Speech | None":
         """How to speak to a model that can do all this but for the abilities in `lacking`; None where it makes no difference."""
         if not any(self._abilities.get(name, False) for name in lacking):

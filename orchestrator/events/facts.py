@@ -6,7 +6,7 @@ from typing import Literal
 
 from orchestrator.waiting import Decision, Waiting
 from planner import Diagnostic, Plan
-from planner.results import StepResult, Verdict
+from planner.results import Failed, StepResult, Verdict
 from registry.calls import Purpose
 from registry.messages import Json, Reply
 from registry.tools.tool import Effect, Observation
@@ -78,6 +78,16 @@ class StepStarted:
     task: str = ""
     model: str = ""
     kind: Literal["step_started"] = "step_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRetried:
+    """A try at a step ended so, and another follows within the same attempt."""
+
+    scope: str
+    result: Failed
+    attempt: int = 1
+    kind: Literal["step_retried"] = "step_retried"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +280,7 @@ Fact = (
     | PlanReady
     | PlanRejected
     | StepStarted
+    | StepRetried
     | ModelReplied
     | ModelFailed
     | ToolStarted
@@ -287,14 +298,3 @@ Fact = (
     | CancelRequested
     | TailCut
 )
-
-
-def outcome_key(fact: Fact) -> str:
-    """What makes an outcome the only one of its call: the first one written counts. Empty for Facts that are no outcome."""
-    match fact:
-        case ModelReplied(key=key) | ToolEnded(key=key):
-            return f"{fact.kind}/{key}"
-        case Answered(waiting=waiting):
-            return f"{fact.kind}/{waiting}"
-        case _:
-            return ""

@@ -24,6 +24,7 @@ from orchestrator.events.facts import (
     RunSuspended,
     StepEnded,
     StepPaused,
+    StepRetried,
     StepStarted,
     TailCut,
     ToolEnded,
@@ -94,7 +95,7 @@ def _told(event: Event, run: str) -> tuple[Told, ...]:
             return (_of_the_story(event, run),)
         case PlanRejected() | CancelRequested() | RunInterrupted() | RunSuspended():
             return (("phase", _turn(event)),)
-        case StepStarted() | StepEnded() | StepPaused() | Answered() | StepQueued() | StepAdmitted():
+        case StepStarted() | StepRetried() | StepEnded() | StepPaused() | Answered() | StepQueued() | StepAdmitted():
             return (("step_progress", _progress(event)),)
         case ModelReplied() | ModelFailed() | ToolStarted() | ToolEnded():
             return _in_step(event)
@@ -160,13 +161,16 @@ def _shown(waiting: Waiting) -> dict[str, Json]:
     return {"id": waiting.id, "kind": waiting.kind, "step_id": waiting.step, "what": waiting.what}
 
 
-def _progress(event: StepStarted | StepEnded | StepPaused | Answered | StepQueued | StepAdmitted) -> dict[str, Json]:
+def _progress(
+    event: StepStarted | StepRetried | StepEnded | StepPaused | Answered | StepQueued | StepAdmitted,
+) -> dict[str, Json]:
     match event:
         case StepStarted():
             started = {"model": event.model, "task": event.task, "kind": event.step_kind}
             return {"step_id": event.step, "event": "started", "attempt": event.attempt, **started}
-        case StepEnded():
-            return {"step_id": event.result.step, **_ended(event.result)}
+        case StepEnded() | StepRetried():
+            end = _ended(event.result)
+            return {"step_id": event.result.step, **end, "event": end["event"] if isinstance(event, StepEnded) else "retried"}
         case StepPaused(waiting=waiting):
             return {"step_id": waiting.step, "event": "paused", "why": waiting.what, "waiting": _shown(waiting)}
         case Answered():

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, TypeAdapter
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
-from orchestrator.events.facts import Fact
+from orchestrator.events.facts import Answered, Fact, ModelReplied, ToolEnded
 from orchestrator.events.glimpses import Glimpse
 
 Event = Fact | Glimpse
@@ -29,6 +29,17 @@ class Recorded:
         """The `seq` of what is known to be a Fact."""
         assert self.seq is not None, "a Glimpse has no place"
         return self.seq
+
+
+def outcome_key(fact: Fact) -> str:
+    """What makes an outcome the only one of its call: the first one written counts. Empty for Facts that are no outcome."""
+    match fact:
+        case ModelReplied(key=key) | ToolEnded(key=key):
+            return f"{fact.kind}/{key}"
+        case Answered(waiting=waiting):
+            return f"{fact.kind}/{waiting}"
+        case _:
+            return ""
 
 
 def encode(recorded: Recorded) -> bytes:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
-from orchestrator.events.facts import outcome_key
-from orchestrator.events.recorded import Recorded
+from orchestrator.events.recorded import Recorded, outcome_key
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed
 
 

@@ -9,8 +9,8 @@ import orjson
 from pydantic import ValidationError
 
 from orchestrator.errors import JournalDamaged, JournalUnusable
-from orchestrator.events.facts import SCHEMA, Fact, ToolStarted, outcome_key
-from orchestrator.events.recorded import Recorded, decode_fact, encode_fact
+from orchestrator.events.facts import SCHEMA, Fact, ToolStarted
+from orchestrator.events.recorded import Recorded, decode_fact, encode_fact, outcome_key
 
 _NOT_WRITTEN = "it is not what was written"
 

@@ -62,6 +62,32 @@ def hints(settings: Settings, model_args: Iterable[str] = ()) -> tuple[str, ...]
     return tuple(dict.fromkeys((*ROLES, *settings.roles, *asked, *settings.models, *named, *(_general(settings) or ()))))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """A model that a hint stands for, before anything is connected."""
+
+    spec: ModelSpec
+    abilities: Abilities
+    context_window: int | None
+
+
+def offered(settings: Settings, model_args: Iterable[str] = ()) -> dict[str, Offered]:
+    """What each of the `hints` stands for, also where its key is not set. One that leads nowhere is left out."""
+    wanted = roles_asked(model_args)
+    wanted = wanted if GENERAL in wanted else {**settings.roles, **wanted}
+    general = wanted.get(GENERAL) or _general(settings)
+    found = {}
+    for hint in hints(settings, model_args):
+        names = wanted.get(hint) or (general if hint in ROLES else None if hint in settings.roles else (hint,))
+        try:
+            spec = spec_of(names[0], settings, elsewhere=True) if names else None
+        except ConfigurationError:
+            spec = None
+        if spec is not None:
+            found[hint] = Offered(spec=spec, abilities=abilities_of(spec), context_window=window_of(spec))
+    return found
+
+
 def roles_asked(model_args: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The models that the arguments give each role, in their order."""
     asked: dict[str, tuple[str, ...]] = {}
@@ -173,6 +199,8 @@ def _of_file(model: ModelSettings, settings: Settings) -> ModelSpec:
         abilities={name: able for name, able in model.abilities.items()},
         context_window=model.context_window,
         max_concurrency=model.max_concurrency,
+        requests_per_minute=model.requests_per_minute,
+        tokens_per_minute=model.tokens_per_minute,
         max_output=model.max_output,
         thinking=model.thinking,
     )

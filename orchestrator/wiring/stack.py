@@ -1,6 +1,6 @@
 """The layers of each model, put together."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -29,6 +29,7 @@ from orchestrator.wiring.pricing import tariff_of
 from orchestrator.wiring.providers import EMBEDDED, slots
 from registry.anthropic import MAX_OUTPUT, AnthropicModel
 from registry.errors import ConfigurationError
+from registry.governor.budgeted import CAP, BudgetedModel
 from registry.governor.fallback import FallbackModel
 from registry.governor.governor import GovernedModel, Governor
 from registry.governor.retry import RetryingModel
@@ -43,6 +44,9 @@ from registry.openai import OpenAIModel
 
 CLOSING = 2.0
 """Seconds that open connections have to close."""
+
+Governors = dict[tuple[str, str], Governor]
+"""By endpoint and model."""
 
 
 @asynccontextmanager
@@ -78,6 +82,8 @@ def connect(
     abilities: Abilities | None = None,
     context_window: int | None = None,
     max_concurrency: int | None = None,
+    requests_per_minute: int | None = None,
+    tokens_per_minute: int | None = None,
     max_output: int | None = None,
     thinking: int | None = None,
     price: Price | None = None,
@@ -86,10 +92,10 @@ def connect(
 ) -> Model:
     """One model for Python programs: `Orchestrator(connect("openai:gpt-4o"))`. Nothing is opened before its first call.
 
-    What is not given comes from the settings. Models of one endpoint share its slots, and all of them one HTTP door unless
-    they are given another; it closes when the event loop ends. The embedded model has a server to start and stop, so it is to
-    be had from `wired` alone. `price` is what it charges, and `price_as` names a model that charges the same, such as
-    `openai:gpt-4o` for one's own deployment of it. Raises `ConfigurationError`.
+    What is not given comes from the settings. Whoever connects to the same model of an endpoint shares its slots and rates, and
+    all of them one HTTP door unless they are given another; it closes when the event loop ends. The embedded model has a server
+    to start and stop, so it is to be had from `wired` alone. `price` is what it charges, and `price_as` names a model that
+    charges the same, such as `openai:gpt-4o` for one's own deployment of it. Raises `ConfigurationError`.
     """
     key = SecretStr(api_key) if isinstance(api_key, str) else api_key
     settings = read_settings()
@@ -98,10 +104,7 @@ def connect(
     if key is not None:
         settings = replace(settings, keys={**settings.keys, **dict.fromkeys(KEYS, key)})
     spec = spec_of(name, settings, elsewhere=base_url is not None)
-    if spec.provider == EMBEDDED and base_url is None:
-        raise ConfigurationError("the embedded model needs its server: use `async with wired(settings, ['local']) as models`")
-    if not spec.model and spec.provider != EMBEDDED:
-        raise ConfigurationError(f"{name!r} names no model of its endpoint; write {name}:MODEL")
+    _refuse_unconnectable(name, spec, base_url)
     spec = replace(
         spec,
         base_url=base_url or spec.base_url,
@@ -109,11 +112,21 @@ def connect(
         abilities={**spec.abilities, **(abilities or {})},
         context_window=context_window or spec.context_window,
         max_concurrency=max_concurrency or spec.max_concurrency,
+        requests_per_minute=requests_per_minute or spec.requests_per_minute,
+        tokens_per_minute=tokens_per_minute or spec.tokens_per_minute,
         max_output=max_output or spec.max_output,
         thinking=thinking or spec.thinking,
     )
     spec = checked(repriced(spec, price, price_as))
-    return _governed(name, spec, door or _shared_door(), _shared_governors(), Ports())
+    ports = Ports()
+    return _chained([_governed(name, spec, door or _shared_door(), _shared_governors(), ports)], ports)
+
+
+def _refuse_unconnectable(name: str, spec: ModelSpec, base_url: str | None) -> None:
+    if spec.provider == EMBEDDED and base_url is None:
+        raise ConfigurationError("the embedded model needs its server: use `async with wired(settings, ['local']) as models`")
+    if not spec.model and spec.provider != EMBEDDED:
+        raise ConfigurationError(f"{name!r} names no model of its endpoint; write {name}:MODEL")
 
 
 async def _located(
@@ -147,22 +160,42 @@ async def _completed(spec: ModelSpec, embedded: str, door: HttpDoor, tell: Calla
 
 
 def _registry(chosen: Chosen, door: HttpDoor, ports: Ports) -> ModelRegistry:
-    governors: dict[str, Governor] = {}
+    governors: Governors = {}
     single = {name: _governed(name, spec, door, governors, ports) for name, spec in chosen.specs.items()}
-    chained = [
-        FallbackModel([single[link] for link in links]) if len(links) > 1 else single[name]
-        for name, links in chosen.chains.items()
-    ]
-    return ModelRegistry(chained, chosen.roles)
+    return ModelRegistry((_chained([single[link] for link in links], ports) for links in chosen.chains.values()), chosen.roles)
 
 
-def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: dict[str, Governor], ports: Ports) -> Model:
-    base_url = spec.base_url or ""
-    endpoint = address(base_url)
-    governor = governors.setdefault(endpoint, Governor(endpoint, spec.max_concurrency or slots(base_url)))
-    note("model_connected", model=name, endpoint=endpoint, slots=governor.slots)
+def _chained(links: Sequence[Model], ports: Ports) -> Model:
+    """The models as one. Of those that are down only the last is waited for: behind it there is nobody."""
+    *others, last = links
+    hasty = [RetryingModel(link, jitter=ports.jitter, patience=0.0) for link in others]
+    patient = RetryingModel(last, jitter=ports.jitter)
+    return FallbackModel([*hasty, patient]) if hasty else patient
+
+
+def _governed(name: str, spec: ModelSpec, door: HttpDoor, governors: Governors, ports: Ports) -> Model:
+    """The model with all layers that each of its requests passes."""
+    governor = _governor(spec, governors)
+    note("model_connected", model=name, endpoint=governor.endpoint, slots=governor.slots)
     priced = PricedModel(_wire(name, spec, door), partial(tariff_of, spec), now=ports.now)
-    return RetryingModel(GovernedModel(priced, governor), jitter=ports.jitter)
+    budgeted = BudgetedModel(
+        priced, lambda: tariff_of(spec, "", ports.now()), cap=spec.max_output or CAP, thinking=spec.thinking or 0
+    )
+    return GovernedModel(budgeted, governor)
+
+
+def _governor(spec: ModelSpec, governors: Governors) -> Governor:
+    """The gate of the model at its endpoint: whoever asks for it first says what it lets through."""
+    base_url = spec.base_url or ""
+    place = (address(base_url), spec.model)
+    if place not in governors:
+        governors[place] = Governor(
+            place[0],
+            spec.max_concurrency or slots(base_url),
+            requests_per_minute=spec.requests_per_minute,
+            tokens_per_minute=spec.tokens_per_minute,
+        )
+    return governors[place]
 
 
 def _wire(name: str, spec: ModelSpec, door: HttpDoor) -> Model:
@@ -205,5 +238,5 @@ def _shared_door() -> HttpDoor:
 
 
 @cache
-def _shared_governors() -> dict[str, Governor]:
+def _shared_governors() -> Governors:
     return {}

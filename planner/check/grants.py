@@ -1,30 +1,21 @@
 """The checks against what a run has to offer: its tools, its models and the inputs it was given."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from itertools import chain
 
+from planner.check.known import Known
+from planner.check.schemas import json_types
 from planner.diagnostics import Diagnostic, error, pointer
-from planner.shapes import DraftShape
+from planner.plan import Draft
 from registry.errors import there_are
-from registry.messages import Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What a run has: tools by name, `hints` (roles and models), and the values given for the plan's inputs."""
-
-    tools: frozenset[str] = frozenset()
-    hints: frozenset[str] = frozenset()
-    inputs: Mapping[str, Json] = field(default_factory=dict)
-
-
-def grant_errors(draft: DraftShape, known: Known) -> tuple[Diagnostic, ...]:
+def grant_errors(draft: Draft, known: Known) -> tuple[Diagnostic, ...]:
     """Everything that the plan asks of the run and that the run doesn't have, and the inputs that don't fit."""
     return tuple(chain(_of_names(draft, known), _of_inputs(draft, known)))
 
 
-def _of_names(draft: DraftShape, known: Known) -> Iterator[Diagnostic]:
+def _of_names(draft: Draft, known: Known) -> Iterator[Diagnostic]:
     for index, step in enumerate(draft.steps):
         place = pointer("steps", index)
         yield from _unknown("P008", "tool", ((place + inside, name) for inside, name in step.tool_names()), known.tools)
@@ -37,10 +28,12 @@ def _unknown(code: str, what: str, named: Iterator[tuple[str, str]], known: Coll
             yield error(code, place, f"no {what} named {name!r}; {there_are(name, known)}")
 
 
-def _of_inputs(draft: DraftShape, known: Known) -> Iterator[Diagnostic]:
+def _of_inputs(draft: Draft, known: Known) -> Iterator[Diagnostic]:
     for name, asked in draft.inputs.items():
         if asked.required and name not in known.inputs:
             yield error("P011", pointer("inputs", name), f"the input {name!r} was not given", fix="give it, or a default")
-    for name in known.inputs:
+    for name, value in known.inputs.items():
         if name not in draft.inputs:
             yield error("P015", "/inputs", f"the plan has no input named {name!r}; {there_are(name, draft.inputs)}")
+        elif value is not None and draft.inputs[name].type not in json_types(value):
+            yield error("P012", pointer("inputs", name), f"the input {name!r} is no {draft.inputs[name].type}")

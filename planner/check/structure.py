@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain
 
 from planner.diagnostics import Diagnostic, error, pointer
 from planner.graph import circles, graph
-from planner.references import HOW, Reference, Unreadable, only, scan
+from planner.references import HOW, OF_A_RESULT, OF_AN_ITEM, Reference, Unreadable, only, scan
 from planner.shapes import DraftShape
 from registry.errors import there_are
 
@@ -27,7 +28,7 @@ def structural_errors(draft: DraftShape) -> tuple[Diagnostic, ...]:
         chain(
             _of_the_whole(draft),
             _of_ids(draft, first),
-            _of_tasks(draft),
+            _of_steps(draft),
             _of_dependencies(draft, first),
             _of_references(draft, first),
             _of_output(draft, first),
@@ -62,10 +63,9 @@ def _of_ids(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]
             yield error("P003", place, f"the id {step.id[:_ID_SHOWN]!r} is that of {earlier} already", fix="rename one")
 
 
-def _of_tasks(draft: DraftShape) -> Iterator[Diagnostic]:
+def _of_steps(draft: DraftShape) -> Iterator[Diagnostic]:
     for index, step in enumerate(draft.steps):
-        if step.kind == "agent" and not step.task.strip():
-            yield error("P007", pointer("steps", index, "task"), f"step {step.id!r} has no task", fix="say what it is to do")
+        yield from (replace(fault, place=pointer("steps", index) + fault.place) for fault in step.faults())
 
 
 def _of_dependencies(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]:
@@ -86,10 +86,20 @@ def _of_references(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diag
     for index, step in enumerate(draft.steps):
         for inside, value in step.texts():
             for found in scan(value):
-                why = _wrong(found, step.id, first, draft.inputs, hinted < _NAMES_HINTED)
+                why = _misplaced(found, inside) or _wrong(found, step.id, first, draft.inputs, hinted < _NAMES_HINTED)
                 if why:
                     hinted += 1
                     yield error("P010", pointer("steps", index) + inside + found.place, why, fix=HOW)
+
+
+def _misplaced(found: Reference | Unreadable, inside: str) -> str | None:
+    """What a step's own place gives it is there in that place only."""
+    match found:
+        case Reference(source="own", name=name) if name in OF_AN_ITEM and not inside.startswith("/step/"):
+            return f"{found.text} stands for something in the step of a map only"
+        case Reference(source="own", name=name) if name in OF_A_RESULT and "/verify/" not in inside:
+            return f"{found.text} stands for something in the check of a step only"
+    return None
 
 
 def _wrong(

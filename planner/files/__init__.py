@@ -1,29 +1,53 @@
 """Plans as files: JSON or YAML in, a draft or every reason why not out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from pydantic import ValidationError
 
-from planner.diagnostics import error
+from planner.diagnostics import Diagnostic, error
 from planner.errors import PlanError
 from planner.files.fields import field_errors
-from planner.files.text import MAX_BYTES, MAX_DEPTH, UnreadableText, json_value, plain, too_deep, yaml_value
-from planner.plan import AnyStep, Draft
+from planner.files.places import MAX_BYTES, TOO_DEEP, Position, UnreadableText, located
+from planner.files.text import Written, json_value, plain, too_deep, yaml_value
+from planner.plan import Draft, plain_draft
 from registry.messages import Json
 
-__all__ = ["draft_from", "plain_plan", "read_plan", "write_plan"]
+__all__ = ["WrittenPlan", "draft_from", "plain_plan", "read_plan", "write_plan", "written_plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPlan:
+    """A draft, and where its parts stand in the text that it came from, by JSON pointer."""
+
+    draft: Draft
+    places: Mapping[str, Position]
+
+    def located(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """The findings with the line and column of their places."""
+        return located(findings, self.places)
 
 
 def read_plan(text: str, *, name: str) -> Draft:
     """The draft that a file holds. `name` is the file's: `.json`, `.yaml` and `.yml` say what it is, else the text shows it.
 
-    Raises `PlanError`.
+    Raises `PlanError`, whose findings have line and column.
     """
+    return written_plan(text, name=name).draft
+
+
+def written_plan(text: str, *, name: str) -> WrittenPlan:
+    """`read_plan`, and where everything stands."""
     try:
-        return draft_from(_value(text.removeprefix("\ufeff"), PurePath(name).suffix.lower()))
+        written = _written(text.removeprefix("\ufeff"), PurePath(name).suffix.lower())
     except UnreadableText as unreadable:
-        raise PlanError((error("P014", "", f"{name}: {unreadable}"),)) from unreadable
+        found = error("P014", "", f"{name}: {unreadable.why}")
+        raise PlanError(located([found], {"": unreadable.at} if unreadable.at else {})) from unreadable
+    try:
+        return WrittenPlan(draft=draft_from(written.value), places=written.places)
+    except PlanError as wrong:
+        raise PlanError(located(wrong.diagnostics, written.places)) from wrong
 
 
 def draft_from(value: Json) -> Draft:
@@ -31,7 +55,7 @@ def draft_from(value: Json) -> Draft:
     if not isinstance(value, Mapping):
         raise PlanError((error("P012", "", "a plan is an object", fix="with the fields goal and steps"),))
     if too_deep(value):
-        raise PlanError((error("P014", "", f"nested deeper than {MAX_DEPTH} levels"),))
+        raise PlanError((error("P014", "", TOO_DEEP),))
     try:
         return Draft.model_validate(value)
     except ValidationError as invalid:
@@ -40,11 +64,7 @@ def draft_from(value: Json) -> Draft:
 
 def plain_plan(plan: Draft) -> dict[str, Json]:
     """The plan as a short JSON value: what has its default is left out. `draft_from` makes the same draft of it."""
-    written: dict[str, Json] = {"goal": plan.goal}
-    if plan.inputs:
-        written["inputs"] = {name: asked.model_dump(mode="json", exclude_unset=True) for name, asked in plan.inputs.items()}
-    written["steps"] = [_plain_step(step) for step in plan.steps]
-    return written if plan.output is None else written | {"output": plan.output}
+    return plain_draft(plan)
 
 
 def write_plan(plan: Draft) -> str:
@@ -62,11 +82,6 @@ def write_plan(plan: Draft) -> str:
     return yaml.dump(plain_plan(plan), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _plain_step(step: AnyStep) -> dict[str, Json]:
-    kind = {} if step.kind == "agent" else {"kind": step.kind}
-    return {"id": step.id} | kind | step.model_dump(mode="json", exclude_defaults=True)
-
-
 def _style(text: str) -> str | None:
     """How YAML is to write a text so that it is read back as this text; None leaves it to the writer."""
     if not text.replace("\n", "").isprintable() or not isinstance(_plain(text), str):
@@ -81,7 +96,7 @@ def _plain(text: str) -> Json:
         return None
 
 
-def _value(text: str, suffix: str) -> Json:
+def _written(text: str, suffix: str) -> Written:
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_BYTES:
         raise UnreadableText(f"{size:,} bytes are too many; a plan may have {MAX_BYTES:,}")

@@ -5,13 +5,47 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ValidationError
 
 from planner.diagnostics import Diagnostic, error, pointer
-from planner.plan import ApprovalStep, Draft, Input, Step, ToolStep
+from planner.plan import (
+    ApprovalStep,
+    Draft,
+    Estimate,
+    ExpressionCheck,
+    Input,
+    JudgeCheck,
+    MapStep,
+    PlanLimits,
+    PlanStep,
+    SchemaCheck,
+    Spread,
+    Step,
+    ToolCheck,
+    ToolStep,
+)
 from registry.errors import there_are
 from registry.messages import Json
 
 Place = tuple[str | int, ...]
 
-_STEPS: Mapping[str, type[BaseModel]] = {"agent": Step, "tool": ToolStep, "approval": ApprovalStep}
+_STEPS: Mapping[str, type[BaseModel]] = {
+    "agent": Step,
+    "tool": ToolStep,
+    "map": MapStep,
+    "approval": ApprovalStep,
+    "plan": PlanStep,
+}
+_CHECKS: Mapping[str, type[BaseModel]] = {
+    "fits": SchemaCheck,
+    "holds": ExpressionCheck,
+    "tool": ToolCheck,
+    "judge": JudgeCheck,
+}
+_PARTS: Mapping[str | int, type[BaseModel]] = {
+    "limits": PlanLimits,
+    "estimate": Estimate,
+    "calls": Spread,
+    "tokens": Spread,
+    "seconds": Spread,
+}
 
 _DUE = {
     "string_type": "a text",
@@ -64,19 +98,25 @@ def _finding(kind: str, loc: Place, message: str, value: Json, context: Mapping[
 
 
 def _untagged(loc: Place) -> Place:
-    """The place without the step's kind, which pydantic puts in after the step's number."""
-    tagged = len(loc) > 2 and loc[0] == "steps" and loc[2] in _STEPS
-    return loc[:2] + loc[3:] if tagged else loc
+    """The place without the kinds of steps and checks, which pydantic puts in after what holds one."""
+    return tuple(part for at, part in enumerate(loc) if not _is_tag(loc, at))
+
+
+def _is_tag(loc: Place, at: int) -> bool:
+    if loc[at] in _STEPS:
+        return loc[at - 2 : at - 1] == ("steps",) or loc[max(0, at - 2) : at] == ("map", "step")
+    return loc[at] in _CHECKS and loc[at - 1] == "verify"
 
 
 def _fields(loc: Place) -> tuple[str, ...]:
-    match loc:
-        case ("steps", int(), str(kind), _):
-            model: type[BaseModel] = _STEPS[kind]
-        case ("inputs", _, _):
-            model = Input
-        case _:
-            model = Draft
+    """The fields that there are where the last part of the place should be one of them."""
+    holder = loc[-2] if len(loc) > 1 else ""
+    if len(loc) > 1 and _is_tag(loc, len(loc) - 2):
+        model = _CHECKS[str(holder)] if loc[-3] == "verify" else _STEPS[str(holder)]
+    elif loc[-3:-2] == ("inputs",):
+        model = Input
+    else:
+        model = _PARTS.get(holder, Draft)
     return tuple(model.model_fields)
 
 

@@ -7,41 +7,38 @@ JSON, and text otherwise: `no` is text, and so are `2026-01-31` and `007`.
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from planner.files.places import MAX_DEPTH, Outline, Position, UnreadableText
 from registry.messages import Json
 
-MAX_BYTES = 1_000_000
-MAX_DEPTH = 64
-
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
-
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_NEWLINE = re.compile(r"\n")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(_INTEGER.pattern + r"(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Mapping[str, Json] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
-class UnreadableText(ValueError):
-    """The text is not JSON or YAML as we take it; the sentence says where and why."""
+class Written(NamedTuple):
+    """A value as it was written, and where its parts stand."""
+
+    value: Json
+    places: dict[str, Position]
 
 
-def json_value(text: str) -> Json:
+def json_value(text: str) -> Written:
     """The value of a JSON text. Raises `UnreadableText`."""
+    outline = _outlined(text)
     try:
-        value = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float
-        )
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
     except json.JSONDecodeError as error:
-        raise UnreadableText(f"line {error.lineno}: not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise UnreadableText(_TOO_DEEP) from error
-    if too_deep(value):
-        raise UnreadableText(_TOO_DEEP)
-    return value
+        raise UnreadableText(f"not JSON: {error.msg}", Position(error.lineno, error.colno)) from error
+    return Written(value, outline.places)
 
 
-def yaml_value(text: str) -> Json:
+def yaml_value(text: str) -> Written:
     """The value of a YAML text. Raises `UnreadableText`."""
     import yaml
 
@@ -51,11 +48,11 @@ def yaml_value(text: str) -> Json:
         for event in yaml.parse(text, Loader=loader):
             builder.take(type(event).__name__, event)
     except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise UnreadableText(f"{line}not YAML: {error.problem or error.context}") from error
+        at = _position(error.problem_mark) if error.problem_mark else None
+        raise UnreadableText(f"not YAML: {error.problem or error.context}", at) from error
     except yaml.YAMLError as error:
         raise UnreadableText(f"not YAML: {error}") from error
-    return builder.root[0] if builder.root else None
+    return Written(builder.root[0] if builder.root else None, builder.outline.places)
 
 
 def plain(text: str) -> Json:
@@ -87,13 +84,40 @@ def _inside(value: Json) -> list[Json]:
             return []
 
 
-def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for key, value in pairs:
-        if key in found:
-            raise UnreadableText(f"the key {key!r} is there twice in one object")
-        found[key] = value
-    return found
+def _outlined(text: str) -> Outline:
+    """The outline of a JSON text, or of what may be none: it is a reader's business to refuse that."""
+    outline = Outline()
+    starts = [0, *(newline.end() for newline in _NEWLINE.finditer(text))]
+    keyed = False
+    for token in _TOKEN.finditer(text):
+        line = bisect_right(starts, token.start())
+        at = Position(line, token.start() - starts[line - 1] + 1)
+        match token[0]:
+            case "{" | "[":
+                outline.enter(at, is_list=token[0] == "[")
+                keyed = False
+            case "}" | "]":
+                outline.leave()
+                keyed = False
+            case ",":
+                keyed = False
+            case ":":
+                keyed = True
+            case name if outline.in_object and not keyed:
+                outline.key(_decoded(name), at)
+            case _:
+                outline.value(at)
+    return outline
+
+
+def _decoded(name: str) -> str:
+    """What a key says. One that can't be read is taken as it stands."""
+    if "\\" not in name:
+        return name.strip('"')
+    try:
+        return str(json.loads(name))
+    except ValueError:
+        return name
 
 
 def _refuse_constant(name: str) -> Json:
@@ -118,6 +142,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.root: list[Json] = []
+        self.outline = Outline()
         self._open: list[list[Json] | dict[str, Json]] = []
         self._keys: list[str | None] = []
 
@@ -128,13 +153,18 @@ class _Builder:
                 raise _at(event, f"the alias *{event.anchor} is not allowed: write the value out")
             case "ScalarEvent":
                 self._refuse_marks(event)
-                self._add(event, event.value if event.style else _unquoted(event))
+                if self._awaits_key():
+                    self._keys[-1] = self._key(event)
+                else:
+                    self.outline.value(_position(event.start_mark))
+                    self._add(event.value if event.style else _unquoted(event))
             case "MappingStartEvent" | "SequenceStartEvent":
                 self._refuse_marks(event)
                 self._enter(event, {} if kind == "MappingStartEvent" else [])
             case "MappingEndEvent" | "SequenceEndEvent":
                 self._open.pop()
                 self._keys.pop()
+                self.outline.leave()
             case "DocumentStartEvent" if self.root:
                 raise _at(event, "a second document is not allowed")
 
@@ -144,41 +174,44 @@ class _Builder:
         if event.tag:
             raise _at(event, f"the tag {event.tag} is not allowed: write plain values")
 
+    def _awaits_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
+
+    def _key(self, event: Any) -> str:
+        if event.value == "<<" and not event.style:
+            raise _at(event, "the merge key << is not allowed: write the fields out")
+        self.outline.key(event.value, _position(event.start_mark))
+        return str(event.value)
+
     def _enter(self, event: Any, value: list[Json] | dict[str, Json]) -> None:
-        self._add(event, value)
-        if len(self._open) >= MAX_DEPTH:
-            raise _at(event, _TOO_DEEP)
+        if self._awaits_key():
+            raise _at(event, "a key must be a text")
+        self.outline.enter(_position(event.start_mark), is_list=isinstance(value, list))
+        self._add(value)
         self._open.append(value)
         self._keys.append(None)
 
-    def _add(self, event: Any, value: Json) -> None:
+    def _add(self, value: Json) -> None:
         inner = self._open[-1] if self._open else self.root
         if isinstance(inner, list):
             inner.append(value)
-        elif (key := self._keys[-1]) is None:
-            self._keys[-1] = _key(event, inner)
         else:
+            key = self._keys[-1]
+            assert key is not None
             inner[key] = value
             self._keys[-1] = None
-
-
-def _key(event: Any, fields: Mapping[str, Json]) -> str:
-    key = getattr(event, "value", None)
-    if not isinstance(key, str):
-        raise _at(event, "a key must be a text")
-    if key == "<<" and not event.style:
-        raise _at(event, "the merge key << is not allowed: write the fields out")
-    if key in fields:
-        raise _at(event, f"the key {key!r} is there twice")
-    return key
 
 
 def _unquoted(event: Any) -> Json:
     try:
         return plain(event.value)
     except UnreadableText as unreadable:
-        raise _at(event, str(unreadable)) from unreadable
+        raise _at(event, unreadable.why) from unreadable
+
+
+def _position(mark: Any) -> Position:
+    return Position(mark.line + 1, mark.column + 1)
 
 
 def _at(event: Any, why: str) -> UnreadableText:
-    return UnreadableText(f"line {event.start_mark.line + 1}: {why}")
+    return UnreadableText(why, _position(event.start_mark))

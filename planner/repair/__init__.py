@@ -6,10 +6,11 @@ A plan that a person submits is never repaired: it is checked, and refused with 
 from collections.abc import Mapping
 
 from planner.check import Known
+from planner.check.promises import promise_errors
 from planner.diagnostics import Diagnostic, error
 from planner.files.text import too_deep
 from planner.plan import Draft
-from planner.repair.edges import without_circles, without_loose_edges, without_loose_references
+from planner.repair.edges import without_circles, without_loose_edges, without_loose_references, without_unpromised
 from planner.repair.entries import Ground
 from planner.repair.naming import with_usable_ids, without_relisted
 from planner.repair.pruning import with_known_names, without_empty, without_surplus, without_twins
@@ -25,6 +26,7 @@ _PASSES = (
     without_empty,
     without_loose_edges,
     without_loose_references,
+    without_unpromised,
     without_circles,
     without_twins,
     without_surplus,
@@ -37,8 +39,9 @@ def repair(
 ) -> tuple[Draft | None, tuple[Diagnostic, ...]]:
     """The draft that a model meant, and what had to be mended for it; None and an error when it is nothing like a plan.
 
-    `base` is what the answer extends: its goal, inputs, output and steps stay as they are, and come first. `most` is how many
-    steps the answer may add. A repaired draft has no structural errors but that it may lack steps (P001) or a goal (P013).
+    `base` is what the answer extends: its goal, inputs, output, limits and steps stay as they are, and come first. `most` is how
+    many steps the answer may add. A repaired draft has no structural errors but that it may lack steps (P001) or a goal (P013);
+    arguments that their tool can't take (P019) are not ours to change, and stay errors.
     """
     read = None if too_deep(value) else entries_of(value)
     if read is None:
@@ -49,7 +52,8 @@ def repair(
         entries, mended = mend(entries, ground)
         found = found + mended
     steps = (*base.steps, *(entry.step for entry in entries))
-    return Draft(goal=base.goal or _goal(value), inputs=base.inputs, steps=steps, output=base.output), tuple(found)
+    draft = Draft(goal=base.goal or _goal(value), inputs=base.inputs, steps=steps, output=base.output, limits=base.limits)
+    return draft, (*found, *promise_errors(draft, known))
 
 
 def _goal(value: Json) -> str:

@@ -1,7 +1,10 @@
 """Passes over what leads from step to step: dependencies, references, circles."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 
+from planner.check.promises import Sources
+from planner.check.schemas import Lacking
 from planner.diagnostics import Diagnostic, repaired
 from planner.graph import graph, knotted
 from planner.references import Reference, Unreadable, implied
@@ -9,7 +12,7 @@ from planner.repair.entries import Entries, Entry, Ground, Mended
 
 
 def without_loose_edges(entries: Entries, ground: Ground) -> Mended:
-    """No step depends on itself, or on a step that isn't there."""
+    """No step depends on itself, or on a step that isn't there. Where that was split into several, it depends on all of them."""
     found: list[Diagnostic] = []
     ids = _ids(entries, ground)
     return tuple(_tied(entry, ids, found) for entry in entries), found
@@ -19,7 +22,14 @@ def without_loose_references(entries: Entries, ground: Ground) -> Mended:
     """What looks like a reference and leads nowhere becomes the plain text that it is."""
     found: list[Diagnostic] = []
     ids = _ids(entries, ground)
-    return tuple(_spelt_out(entry, ids - {entry.step.id}, ground.base.inputs, found) for entry in entries), found
+    return tuple(_spelt_out(entry, ids.keys() - {entry.step.id}, ground.base.inputs, found) for entry in entries), found
+
+
+def without_unpromised(entries: Entries, ground: Ground) -> Mended:
+    """A reference to a part that its step or input does not promise becomes one to all of it."""
+    found: list[Diagnostic] = []
+    source = Sources([*ground.base.steps, *(entry.step for entry in entries)], ground.base.inputs, ground.known)
+    return tuple(_widened(entry, source, found) for entry in entries), found
 
 
 def without_circles(entries: Entries, ground: Ground) -> Mended:
@@ -31,8 +41,9 @@ def without_circles(entries: Entries, ground: Ground) -> Mended:
     return tuple(_opened(entry, knots.get(entry.step.id, frozenset()), above, found) for entry in entries), found
 
 
-def _ids(entries: Entries, ground: Ground) -> frozenset[str]:
-    return frozenset(step.id for step in ground.base.steps) | {entry.step.id for entry in entries}
+def _ids(entries: Entries, ground: Ground) -> Mapping[str, None]:
+    """Every id that there is, in plan order."""
+    return dict.fromkeys((*(step.id for step in ground.base.steps), *(entry.step.id for entry in entries)))
 
 
 def _tied(entry: Entry, ids: Collection[str], found: list[Diagnostic]) -> Entry:
@@ -42,10 +53,18 @@ def _tied(entry: Entry, ids: Collection[str], found: list[Diagnostic]) -> Entry:
         if dependency == entry.step.id:
             found.append(repaired("P004", place, f"step {dependency!r} depended on itself: dropped"))
         elif dependency not in ids:
-            found.append(repaired("P005", place, f"no step named {dependency!r}: dropped"))
+            parts = [own for own in ids if _is_part(own, dependency) and own != entry.step.id]
+            became = f"there is {', '.join(parts)}: it waits for all of these" if parts else "dropped"
+            found.append(repaired("P005", place, f"no step named {dependency!r}: {became}"))
+            tied.extend(parts)
         else:
             tied.append(dependency)
-    return entry.changed(depends_on=tuple(tied))
+    return entry.changed(depends_on=tuple(dict.fromkeys(tied)))
+
+
+def _is_part(step_id: str, whole: str) -> bool:
+    """Whether the step is one of several that took another's place, by its name: `c3-1` and `c3_b` for `c3`."""
+    return re.fullmatch(rf"{re.escape(whole)}[-_.](?:\d+|[a-z])", step_id) is not None
 
 
 def _spelt_out(entry: Entry, ids: Collection[str], inputs: Collection[str], found: list[Diagnostic]) -> Entry:
@@ -59,6 +78,21 @@ def _spelt_out(entry: Entry, ids: Collection[str], inputs: Collection[str], foun
         return "$" + reference.text
 
     return entry.rewritten(written)
+
+
+def _widened(entry: Entry, source: Sources, found: list[Diagnostic]) -> Entry:
+    def written(reference: Reference | Unreadable) -> str:
+        if isinstance(reference, Unreadable) or not isinstance(source.promised(reference), Lacking):
+            return reference.text
+        whole = _whole(reference)
+        found.append(repaired("P018", entry.place(), f"{reference.text} is not promised: taken as {whole}"))
+        return whole
+
+    return entry.rewritten(written)
+
+
+def _whole(reference: Reference) -> str:
+    return f"${{inputs.{reference.name}}}" if reference.source == "inputs" else f"${{steps.{reference.name}.output}}"
 
 
 def _opened(entry: Entry, knot: Collection[str], above: dict[str, set[str]], found: list[Diagnostic]) -> Entry:

@@ -88,7 +88,7 @@ def _following(entry: Entry, own: str, names: _Names, found: list[Diagnostic]) -
         return exact or near or written
 
     def written(reference: Reference | Unreadable) -> str:
-        if isinstance(reference, Unreadable) or reference.source == "inputs":
+        if isinstance(reference, Unreadable) or reference.source != "steps":
             return reference.text
         return renamed(reference, names.meant(reference.name, entry.at) or reference.name)
 

@@ -7,6 +7,7 @@ from planner.graph import graph, order
 from planner.plan import AnyStep, Step, ToolStep
 from planner.references import Reference, Unreadable, renamed
 from planner.repair.entries import Entries, Entry, Ground, Mended
+from registry.digests import digest
 
 
 def with_known_names(entries: Entries, ground: Ground) -> Mended:
@@ -25,7 +26,7 @@ def without_empty(entries: Entries, _: Ground) -> Mended:
 
 
 def without_twins(entries: Entries, ground: Ground) -> Mended:
-    """Of agents' steps that have the same task, hints and dependencies the first stays. Expects no circles."""
+    """Of agents' steps that are the same but for their ids the first stays. Expects no circles."""
     twins = _twins([*ground.base.steps, *(entry.step for entry in entries)], {step.id for step in ground.base.steps})
     found = [
         repaired("P017", entry.place(), f"dropped: step {entry.step.id!r} is the same as {twins[entry.step.id]!r}")
@@ -71,7 +72,7 @@ def _offered(entry: Entry, ground: Ground, found: list[Diagnostic]) -> Entry:
 
 
 def _agents(step: ToolStep) -> Step:
-    kept = {"id", "task", "depends_on", "timeout", "on_failure", "in_doubt"}
+    kept = {"id", "task", "depends_on", "timeout", "on_failure", "optional", "in_doubt"}
     return Step(**step.model_dump(include=kept))
 
 
@@ -113,12 +114,13 @@ def _work(step: AnyStep) -> tuple[object, ...]:
     """What makes steps the same. Only agents' steps are: to call twice, or to ask twice, may be meant."""
     if not isinstance(step, Step):
         return (step.kind, step.id)
-    return ("agent", " ".join(step.task.split()).casefold(), step.tool_hint, step.tools, step.model_hint)
+    rest = step.model_dump(mode="json", exclude={"id", "task", "depends_on"}, exclude_defaults=True)
+    return ("agent", " ".join(step.task.split()).casefold(), digest(rest))
 
 
 def _redirected(entry: Entry, twins: Mapping[str, str]) -> Entry:
     def written(reference: Reference | Unreadable) -> str:
-        if isinstance(reference, Unreadable) or reference.source == "inputs":
+        if isinstance(reference, Unreadable) or reference.source != "steps":
             return reference.text
         return renamed(reference, twins.get(reference.name, reference.name))
 

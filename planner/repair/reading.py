@@ -13,6 +13,9 @@ from registry.messages import Json
 
 _STEP: TypeAdapter[AnyStep] = TypeAdapter(AnyStep)
 _EDGES = ("depends_on", "dependencies", "needs")
+_PEOPLES = ("when", "output_schema", "verify", "retries", "escalate", "max_calls", "estimate")
+"""Fields that are for people to set, for whoever sets them must know what the step will give, or what may be spent on it."""
+_NESTING = ("map", "plan")
 _BETWEEN = re.compile(r"\s*[,;]\s*")
 
 
@@ -34,11 +37,17 @@ def _entry(at: int, raw: Json, found: list[Diagnostic]) -> Entry | None:
         found.append(repaired("P012", pointer("steps", at), "dropped: a step is an object"))
         return None
     written = next((name for name in _EDGES if name in raw), "depends_on")
-    fields = {name: value for name, value in raw.items() if name != written}
+    fields = {name: value for name, value in raw.items() if name != written and not _is_peoples(name, value)}
+    barred = [pointer("steps", at, name) for name in raw if name != written and name not in fields]
+    found.extend(repaired("P012", place, "it is not for a model to set: dropped") for place in barred)
     fields["id"] = _id(raw.get("id"))
     edges, faults = _edges(raw.get(written))
     found.extend(repaired("P012", pointer("steps", at, written), fault) for fault in faults)
     return Entry(at=at, step=_validated(at, fields | {"depends_on": edges}, found))
+
+
+def _is_peoples(name: str, value: Json) -> bool:
+    return name in _PEOPLES or (name == "kind" and value in _NESTING)
 
 
 def _id(value: Json) -> str:

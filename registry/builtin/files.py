@@ -4,7 +4,8 @@ import codecs
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from registry.errors import ToolDenied, ToolFailed, there_are
-from registry.tools.function import Threads, in_worker_thread, tool
+from registry.tools.function import tool
+from registry.tools.threads import Threads, in_worker_thread
 from registry.tools.tool import Tool
 
 _MOST_BYTES = 200_000

@@ -10,6 +10,11 @@ class ModelLayer:
         self._inner = inner
 
     @property
+    def inner(self) -> Model:
+        """The model that this one is around."""
+        return self._inner
+
+    @property
     def name(self) -> str:
         return self._inner.name
 

@@ -15,7 +15,8 @@ class ModelSpec:
 
     `name` is what hints call it, the provider's and model's by default. `base_url` and `api_key` are None for the provider's
     own. `abilities` and `context_window` (tokens) override what is known of the model. `max_concurrency` is how many requests
-    its endpoint takes at a time, None for the default of its kind. `max_output` and `thinking` are tokens, for those providers
+    it takes at a time, None for the default of its endpoint's kind. `requests_per_minute` and `tokens_per_minute` bound
+    them, None to go by what the endpoint says alone. `max_output` and `thinking` are tokens, for those providers
     that take them. `price` is the user's own, None for the published one; `price_as` is the name that it is looked up or was
     found under, None for the model's own.
     """
@@ -27,6 +28,8 @@ class ModelSpec:
     abilities: Abilities = field(default_factory=dict)
     context_window: int | None = None
     max_concurrency: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
     max_output: int | None = None
     thinking: int | None = None
     price: Price | None = None

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from registry.digests import digest
 from registry.errors import (
+    CircuitOpen,
     Garbled,
     ModelError,
     Overloaded,
@@ -32,7 +33,18 @@ Way = Literal["chat", "stream_chat"]
 
 _KINDS: Mapping[str, type[ModelError]] = {
     kind.__name__: kind
-    for kind in (ModelError, Unreachable, Unable, Overloaded, Refused, Unauthorized, WindowExceeded, Truncated, Garbled)
+    for kind in (
+        ModelError,
+        Unreachable,
+        CircuitOpen,
+        Unable,
+        Overloaded,
+        Refused,
+        Unauthorized,
+        WindowExceeded,
+        Truncated,
+        Garbled,
+    )
 }
 _FACTS = ("endpoint", "why", "retry_after", "status", "parameter", "codes", "needs", "lacking")
 

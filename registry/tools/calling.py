@@ -6,29 +6,32 @@ from typing import TypeVar
 import anyio
 
 from registry.calls import Call
-from registry.errors import BadArguments, ToolDenied, ToolError, ToolFailed, ToolTimedOut
+from registry.errors import BadArguments, ToolDenied, ToolError, ToolFailed, ToolTimedOut, TryAgain
 from registry.messages import Json, ToolCall
 from registry.origins import TRUSTED
-from registry.tools.arguments import canonical_name, check_arguments, read_arguments, shortened
+from registry.tools.arguments import check_arguments, read_arguments, shortened
+from registry.tools.artifacts import Artifact, artifacts_in
 from registry.tools.function import FunctionTool
-from registry.tools.registry import ToolRegistry
+from registry.tools.registry import LONGEST_NAME, ToolRegistry
 from registry.tools.rendering import as_utf8, rendered
 from registry.tools.tool import ABSENT, Absence, Observation, Tool
 
 T = TypeVar("T")
 
+_Answer = tuple[str, Json, tuple[Artifact, ...]]
+
 EMPTY_RESULT = "empty result"
 """What a model reads when a tool returned nothing."""
 
 
-async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call, *, again_if_empty: int = 1) -> Observation:
-    """Run what a model asked for. Always one observation: errors are observations too, only cancellation passes.
+async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call) -> Observation:
+    """Run what a model asked for. Always one observation, of errors too, and of a tool that would end the program.
 
-    `again_if_empty` repeats a `pure` or `keyed` call that returned nothing so often.
+    Only a cancellation passes, and a KeyboardInterrupt.
     """
-    name = shortened(canonical_name(wanted.name))
+    name = shortened(tools.meant(wanted.name), LONGEST_NAME)
     began = anyio.current_time()
-    data, error, origins = None, None, TRUSTED
+    data, error, origins, made = None, None, TRUSTED, tuple[Artifact, ...]()
     try:
         tool = tools.get(name)
         if not tool.traits.trusted:
@@ -36,13 +39,20 @@ async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call, *, again_
         args = read_arguments(tool.spec, wanted.arguments)
         if not isinstance(tool, FunctionTool):  # which checks for itself, by its signature
             check_arguments(tool.spec, args)
-        text, data = await _answer(tool, args, call, again_if_empty)
-    except Exception as raised:  # noqa: BLE001 (a tool may raise anything; the model reads it)
+        text, data, made = await _answer(tool, args, call)
+    except (Exception, SystemExit, BaseExceptionGroup) as raised:  # noqa: BLE001 (a tool may raise anything; the model reads it)
         reason = as_tool_error(name, raised)
         error = type(reason).__name__
         text = as_utf8(str(reason)) or error
     return Observation(
-        call_id=wanted.id, name=name, text=text, error=error, data=data, origins=origins, seconds=anyio.current_time() - began
+        call_id=wanted.id,
+        name=name,
+        text=text,
+        error=error,
+        data=data,
+        artifacts=made,
+        origins=origins,
+        seconds=anyio.current_time() - began,
     )
 
 
@@ -55,15 +65,23 @@ async def ask_tool(tool: Tool, wanted: ToolCall, call: Call) -> Observation | Ab
     assert probe is not None
     try:
         found = await _in_time(lambda: probe(call.key), tool, call)
-    except Exception as raised:
+    except (Exception, SystemExit, BaseExceptionGroup) as raised:
         raise as_tool_error(name, raised) from raised
     if found is ABSENT:
         return ABSENT
     if found is None:
         raise ToolFailed(name, "its probe returned None, which is neither a result nor ABSENT")
-    text, data = rendered(found)
+    text, data = _shown(tool, found)
     origins = TRUSTED if tool.traits.trusted else (f"tool:{name}",)
-    return Observation(call_id=wanted.id, name=name, text=text, data=data, origins=origins, seconds=anyio.current_time() - began)
+    return Observation(
+        call_id=wanted.id,
+        name=name,
+        text=text,
+        data=data,
+        artifacts=artifacts_in(found),
+        origins=origins,
+        seconds=anyio.current_time() - began,
+    )
 
 
 def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
@@ -76,15 +94,24 @@ def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
     return args
 
 
-async def _answer(tool: Tool, args: Mapping[str, Json], call: Call, again_if_empty: int) -> tuple[str, Json]:
-    more = again_if_empty if tool.traits.repeatable else 0
+async def _answer(tool: Tool, args: Mapping[str, Json], call: Call) -> _Answer:
+    more = tool.traits.again_if_empty if tool.traits.repeatable else 0
     while True:
-        text, data = rendered(await _persistent(tool, args, call))
+        result = await _persistent(tool, args, call)
+        text, data = _shown(tool, result)
         if text and not text.isspace():
-            return text, data
+            return text, data, artifacts_in(result)
         if more == 0:
-            return EMPTY_RESULT, None
+            return EMPTY_RESULT, None, ()
         more -= 1
+
+
+def _shown(tool: Tool, result: object) -> tuple[str, Json]:
+    shown = rendered(result)
+    if shown is None:
+        what = f"a value of type {type(result).__name__}, which can't be shown as text"
+        raise ToolFailed(tool.spec.name, f"it ran to its end, but what it returned is {what}")
+    return shown
 
 
 async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> object:
@@ -93,7 +120,7 @@ async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> objec
     while True:
         try:
             return await _in_time(lambda: tool.run(args, call), tool, call)
-        except (BadArguments, ToolDenied):
+        except (BadArguments, ToolDenied, ToolFailed, TryAgain):
             raise
         except Exception:
             if retries == 0:
@@ -111,26 +138,37 @@ async def _in_time(work: Callable[[], Awaitable[T]], tool: Tool, call: Call) -> 
     if limit > 0:
         with anyio.move_on_after(limit):
             return await work()
-    raise ToolTimedOut(tool.spec.name, limit)
+    goes_on = limit > 0 and isinstance(tool, FunctionTool) and tool.in_thread
+    raise ToolTimedOut(tool.spec.name, limit, goes_on=goes_on)
 
 
-def as_tool_error(name: str, raised: Exception) -> ToolError:
-    """The error as the model is to read it. A group is told by what is in it; a traceback is never told."""
+def as_tool_error(name: str, raised: BaseException) -> ToolError:
+    """The error as the model is to read it. A group is told by what is in it; a traceback is never told.
+
+    A group with a cancellation or a KeyboardInterrupt in it is not for models, and is raised.
+    """
     leaves = list(_leaves(raised))
+    if not all(isinstance(leaf, Exception | SystemExit) for leaf in leaves):
+        raise raised
     if len(leaves) == 1 and isinstance(leaves[0], ToolError):
         return leaves[0]
-    return ToolFailed(name, "; ".join(map(_told, leaves)))
+    return ToolFailed(name, told(raised))
 
 
-def _leaves(raised: Exception) -> Iterator[Exception]:
-    if isinstance(raised, ExceptionGroup):
+def told(raised: BaseException) -> str:
+    """What was raised, in a sentence: its kind and its words, and of a group those of all that is in it."""
+    return "; ".join(map(_sentence, _leaves(raised)))
+
+
+def _leaves(raised: BaseException) -> Iterator[BaseException]:
+    if isinstance(raised, BaseExceptionGroup):
         for member in raised.exceptions:
             yield from _leaves(member)
     else:
         yield raised
 
 
-def _told(raised: Exception) -> str:
+def _sentence(raised: BaseException) -> str:
     try:
         return f"{type(raised).__name__}: {raised}".removesuffix(": ")
     except Exception:  # noqa: BLE001 (even saying what happened runs code that is not ours)

@@ -6,29 +6,20 @@ def search(query: str, limit: int = 5) -> list[str]:
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-import anyio.to_thread
-
 from registry.calls import Call
 from registry.errors import ConfigurationError
-from registry.messages import Json, ToolSpec
+from registry.messages import Json, Schema, ToolSpec
 from registry.tools.docstrings import read_docstring
 from registry.tools.signature import Signature
+from registry.tools.threads import Threads, in_worker_thread
 from registry.tools.tool import Effect, Probe, Tool, ToolTraits
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-Threads = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs a blocking function somewhere that it doesn't block the loop."""
-
-
-async def in_worker_thread(work: Callable[[], Any]) -> Any:
-    """Run it in a thread of anyio's. A cancelled wait leaves the thread to finish by itself: nothing can stop it."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 class FunctionTool(Generic[P, R]):
@@ -51,11 +42,11 @@ class FunctionTool(Generic[P, R]):
 
         Raises `ConfigurationError` when models can't be told how to call it.
         """
-        if name is None:
-            name = str(getattr(function, "__name__", type(function).__name__))
-        described = read_docstring(inspect.getdoc(function))
+        own = _beneath(function)
+        name = _name_of(own) if name is None else name
+        described = read_docstring(inspect.getdoc(own))
         self.__wrapped__ = function
-        self.__doc__ = function.__doc__
+        self.__doc__ = own.__doc__
         self._signature = Signature(name, function, described.parameters)
         self._threads = None if _is_async(function) else threads
         summary = described.summary if description is None else description
@@ -64,6 +55,11 @@ class FunctionTool(Generic[P, R]):
         for destination in self.traits.destinations:
             if destination not in self._signature.names:
                 raise ConfigurationError(f"tool {name!r} has no parameter {destination!r} that could be a destination")
+
+    @property
+    def in_thread(self) -> bool:
+        """Whether it runs where nothing can stop it."""
+        return self._threads is not None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.__wrapped__(*args, **kwargs)
@@ -95,6 +91,18 @@ def _probing(probe: Callable[[str], object], threads: Threads) -> Probe:
     return lambda key: _called(partial(probe, key), where)
 
 
+def _beneath(function: Callable[..., object]) -> Callable[..., object]:
+    """The function that others were made of by giving it some of its arguments: it is the one with a name and a docstring."""
+    return _beneath(function.func) if isinstance(function, partial) else function
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    name = str(getattr(function, "__name__", type(function).__name__))
+    if name == "<lambda>":
+        raise ConfigurationError("a lambda has no name that a model could call it by; give it one: tool(name=...)(lambda ...)")
+    return name
+
+
 def _is_async(function: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
@@ -111,6 +119,7 @@ def tool(
     effect: Effect = "unkeyed",
     timeout: float | None = None,
     retries: int = 0,
+    again_if_empty: int = 1,
     concurrent: bool | None = None,
     pinned: bool = False,
     trusted: bool = False,
@@ -118,6 +127,7 @@ def tool(
     requires_approval: bool = False,
     answered_by_user: bool = False,
     probe: Callable[[str], object] | None = None,
+    result: Schema | None = None,
     threads: Threads = in_worker_thread,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
@@ -126,7 +136,14 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: `@tool`, or `@tool(effect="pure", ...)` with the traits of `ToolTraits`.
 
     The description is the docstring's first paragraph; parameters are described there too, or by `Annotated[..., Field()]`.
-    `threads` runs what is not async.
+    A parameter annotated `Call` gets what the call belongs to: `call.run`, `call.label` (the step), `call.key`, the idempotency
+    key of an effect, and `call.earlier`, what the calls before it in the same reply came to. What is not async runs in
+    `threads`, where it may block.
+
+    To have the model change something and call again, raise `TryAgain("give the date as 2026-01-31")`: it may be asked so as
+    often in a row as the tool has `retries`, and twice where it has none. For what another try would not change, raise
+    `ToolFailed("search", "the archive is closed")`: the model reads why, and goes on. Any other exception fails the call too,
+    after the tool's `retries`.
     """
     if function is None:
         return partial(FunctionTool, **options)

@@ -10,9 +10,10 @@
 | timedelta                                           | seconds                                                     |
 | Decimal, UUID, Path, int beyond 64 bits             | their text, so that no digit is lost                        |
 | a number that is not finite                         | null                                                        |
+| Artifact                                            | a note of what was made, for the user sees it               |
 | Mapping, dataclass, pydantic model                  | object, keys in the given order                             |
 | Sequence / Set                                      | array / sorted array                                        |
-| anything else, anything nested in itself            | a note that names the type                                  |
+| anything else in those, anything nested in itself   | a note that names the type                                  |
 """
 
 import json
@@ -30,22 +31,28 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from registry.messages import Json
+from registry.tools.artifacts import Artifact
 
 _DEEPEST = 60
 _LONGEST_INT = 2**63
 
 
-def rendered(result: object) -> tuple[str, Json]:
-    """The text, and the JSON value of a structured result: None for one that is text only. Never raises."""
+def rendered(result: object) -> tuple[str, Json] | None:
+    """The text, and the JSON value of a structured result: None for one that is text only. Never raises.
+
+    None in all for what can't be shown: an object of a type that isn't above, or one that fails when it is looked at.
+    """
     if type(result) is str and result.isascii():
         return result, None
     if result is None:
         return "", None
     try:
         plain = _plain(result, ())
-        return (plain, None) if isinstance(plain, str) else (json_text(plain), plain)
     except Exception:  # noqa: BLE001 (it runs properties and iterators that somebody else wrote)
-        return _note(result), None
+        return None
+    if plain == _note(result):
+        return None
+    return (plain, None) if isinstance(plain, str) else (json_text(plain), plain)
 
 
 def json_text(value: Json) -> str:
@@ -133,5 +140,6 @@ _LEAVES: tuple[tuple[tuple[type, ...], Callable[[Any], Json]], ...] = (
     ((date, time), lambda value: value.isoformat()),
     ((timedelta,), lambda value: value.total_seconds()),
     ((Decimal, UUID, PurePath), lambda value: as_utf8(str(value))),
+    ((Artifact,), lambda value: as_utf8(value.note)),
 )
 """What holds nothing else, by type: the first that fits."""

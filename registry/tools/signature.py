@@ -29,12 +29,13 @@ class Signature:
         self.names = tuple(each.name for each in shown)
         try:
             adapter: TypeAdapter[Any] = TypeAdapter(_collector(shown))
-            schema = plain_schema(adapter.json_schema(schema_generator=_QuietGenerator))
+            written = adapter.json_schema(schema_generator=_QuietGenerator)
         except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             raise ConfigurationError(f"the parameters of tool {tool!r} have no JSON Schema: {error.message}") from error
-        for name, member in schema["properties"].items():
-            if name in descriptions:
+        for name, member in written["properties"].items():
+            if name in descriptions:  # which says more than what is said of a model wherever it is used
                 member.setdefault("description", descriptions[name])
+        schema = plain_schema(written)
         self.schema = {"type": "object", "properties": schema.pop("properties"), **schema}
         self._validate = adapter.validator.validate_json
 

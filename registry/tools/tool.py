@@ -6,8 +6,10 @@ from enum import Enum
 from typing import Final, Literal, Protocol
 
 from registry.calls import Call
-from registry.messages import Json, ToolSpec
+from registry.errors import ConfigurationError
+from registry.messages import Json, Schema, ToolSpec
 from registry.origins import TRUSTED, Origins
+from registry.tools.artifacts import Artifact
 
 Effect = Literal["pure", "keyed", "transactional", "unkeyed"]
 """What running twice would do.
@@ -34,17 +36,19 @@ Probe = Callable[[str], Awaitable[object]]
 class ToolTraits:
     """How a tool may be run.
 
-    `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often.
+    `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often, and
+    `again_if_empty`, from 0 to 2, one that returned nothing.
     `concurrent` None follows the effect: pure calls run side by side. `pinned` tools are always shown to the model.
     `trusted` tools add no origin to what they return. `destinations` names the parameters that say where data goes.
     A tool that `requires_approval` runs only when a person has allowed exactly this call. One that is `answered_by_user` never
     runs: its `question`, or else all its arguments, are put to the user, and the answer is the result. `probe` says what became
-    of a call.
+    of a call. `result` is the JSON Schema of structured results, None where nobody says.
     """
 
     effect: Effect = "unkeyed"
     timeout: float | None = None
     retries: int = 0
+    again_if_empty: int = 1
     concurrent: bool | None = None
     pinned: bool = False
     trusted: bool = False
@@ -52,6 +56,15 @@ class ToolTraits:
     requires_approval: bool = False
     answered_by_user: bool = False
     probe: Probe | None = None
+    result: Schema | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and self.timeout <= 0:
+            raise ConfigurationError(f"a tool can't have a timeout of {self.timeout} s: more than 0, or None")
+        if self.retries < 0:
+            raise ConfigurationError(f"a tool can't have {self.retries} retries")
+        if self.again_if_empty not in (0, 1, 2):
+            raise ConfigurationError(f"a tool can't be called again {self.again_if_empty} times for an empty result: 0 to 2")
 
     @property
     def side_by_side(self) -> bool:
@@ -86,7 +99,7 @@ class Observation:
     """What came back from one call, as the model will read it. Exactly one for every call.
 
     `error` is the kind of error (`UnknownTool`, `BadArguments`, ...) or None. `data` is the JSON value of a structured
-    result, None for plain text. `seconds` is how long the tool ran.
+    result, None for plain text. `artifacts` are what the tool made for the user. `seconds` is how long the tool ran.
     """
 
     call_id: str
@@ -94,5 +107,6 @@ class Observation:
     text: str
     error: str | None = None
     data: Json = None
+    artifacts: tuple[Artifact, ...] = ()
     origins: Origins = TRUSTED
     seconds: float = 0.0

@@ -104,7 +104,7 @@ def _judged(endpoint: str, said: _Complaint, status: int, retry_after: float | N
     if status in (401, 402, 403):
         return Unauthorized(endpoint, why)
     if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
-        return Overloaded(endpoint, why, retry_after=retry_after)
+        return Overloaded(endpoint, why, status=status, retry_after=retry_after)
     if status == 404 and model:
         why = f"{why} (the model asked for was {model!r})"
     return Refused(endpoint, why, status=status, parameter=said.parameter, codes=said.codes)

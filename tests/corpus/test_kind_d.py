@@ -447,6 +447,16 @@ async def test_a_call_in_the_content(case: Mapping[str, Json], content: str) -> 
     assert {"call_as_text": "search worked"} == observed(model.requests[-1])
 
 
+@case("D27")
+async def test_a_bare_call_in_the_other_dialect(case: Mapping[str, Json]) -> None:
+    """Where calls are written as text anyway, one without its wrapping is that call."""
+    tools, ran = noting(*case["input"]["tools"])
+    with ScriptedModel([says(CONTENT), JSON.conclude("It is fine.")], abilities=JSON.abilities) as model:
+        result = await ReActAgent(model, tools).run("How is the weather?")
+
+    assert ("completed", "It is fine.", ["search"]) == (result.outcome, result.answer, ran)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -552,6 +562,7 @@ async def test_compaction_that_never_helps(case: Mapping[str, Json]) -> None:
     compactions = [request for request, call in zip(model.requests, model.calls, strict=True) if call.purpose == "compaction"]
     assert ("failed", NothingGained) == (result.outcome, type(result.error))
     assert 2 == len(compactions)
+    assert len(model.requests) == result.usage.requests
     assert all("it is history" in request.messages[0].text for request in compactions)
     assert not any("You must now" in message.text for request in compactions for message in request.messages)
 
@@ -664,7 +675,7 @@ async def test_a_tool_that_swallows_the_cancellation(case: Mapping[str, Json]) -
 @pytest.mark.parametrize("says_no", [True, False])
 @case("D12")
 async def test_denied_or_cancelled(case: Mapping[str, Json], *, says_no: bool) -> None:
-    """Who is asked whether a tool may run says no, and the model reads it; or cancels, and the run is over: two words, two ends."""
+    """Who is asked whether a tool may run says no, and the model reads it; or cancels, and the run is over: two words."""
     assert "cancel = run ends" in case["right"]
     (send,), ran = noting("send")
     guarded = FunctionTool(send.__wrapped__, name="send", requires_approval=True)

@@ -10,11 +10,13 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Barrier, Lock, Thread
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -26,7 +28,7 @@ import trio
 from pydantic import ValidationError
 
 from orchestrator import MemoryJournal, Orchestrator, SqliteJournal, connect, read_settings
-from orchestrator.errors import JournalUnusable, LoopRunning
+from orchestrator.errors import JournalUnusable, LoopRunning, RunCancelled
 from orchestrator.events.facts import ModelReplied, PlanRejected, RunStarted, StepEnded
 from orchestrator.events.glimpses import AnswerPiece, AnswerReset
 from orchestrator.events.project import project
@@ -36,6 +38,7 @@ from orchestrator.journal.protocol import WHOLE_RUN, Line, Writer
 from orchestrator.logs import show_logs
 from orchestrator.run import Answer
 from orchestrator.story import Accepted
+from orchestrator.toolsets import Toolset
 from planner import Input, Plan, PlanError, Step, ToolStep
 from planner.results import Failed, StepResult, Succeeded
 from registry.calls import NO_CALL, Call
@@ -43,13 +46,14 @@ from registry.errors import ConfigurationError, Overloaded, Truncated, Unauthori
 from registry.governor.governor import GovernedModel, Governor
 from registry.governor.retry import RetryingModel
 from registry.http import HttpDoor, Timeouts
-from registry.messages import Json, Piece, Reply, Request
+from registry.messages import Json, Piece, Reply, Request, ToolCall
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.openai import OpenAIModel
-from registry.testing import ScriptedModel
-from registry.tools.function import tool
+from registry.testing import ScriptedModel, asks_many
+from registry.tools.children import run_child
+from registry.tools.function import FunctionTool, tool
 from registry.tools.tool import ABSENT, Absence, Effect
 from registry.usage import UNMETERED
 from tests.contracts.journal import texts
@@ -632,3 +636,122 @@ async def test_cancelled_while_it_waits_to_try_again(case: Mapping[str, Json]) -
     assert scope.cancelled_caught
     assert anyio.current_time() - began < 0.5
     assert alive == len(anyio.get_running_tasks())
+
+
+TRACE = ContextVar("TRACE", default="nobody's")
+
+
+@case("E36")
+@pytest.mark.real_clock
+async def test_every_thread_knows_whose_it_is(case: Mapping[str, Json]) -> None:
+    """Run, step and key come with the call, and what a hook sets for a call is seen in its thread: nothing is mixed up."""
+    assert "two runs in parallel, each two SYNC tools in parallel" == case["input"]["steps"][0]
+    together, logged = Barrier(4), list[tuple[str, str, str, str, str]]()
+
+    class Traces(Hook):
+        async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:
+            TRACE.set(f"{call.run} {wanted.name}")
+            return wanted
+
+    def made(name: str) -> FunctionTool[..., str]:
+        def work(call: Call) -> str:
+            """Work, while all the others do."""
+            together.wait(20)
+            logged.append((call.run, call.label, call.key, name, TRACE.get()))
+            return name
+
+        return FunctionTool(work, name=name, effect="pure")
+
+    runs: list[str] = []
+
+    async def one(step: str) -> None:
+        model = ScriptedModel([asks_many(("left", {}), ("right", {})), "done"])
+        plan = plan_of(Step(id=step, task=step), output=f"${{steps.{step}.output}}")
+        runs.append((await Orchestrator(model, tools=[made("left"), made("right")], hooks=[Traces()]).run(plan)).run_id)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(one, "x")
+        group.start_soon(one, "y")
+
+    assert {(run, name) for run in runs for name in ("left", "right")} == {(run, name) for run, _, _, name, _ in logged}
+    assert {"x", "y"} == {label for _, label, _, _, _ in logged}
+    assert 4 == len({(run, key) for run, _, key, _, _ in logged})
+    assert [f"{run} {name}" for run, _, _, name, _ in logged] == [trace for *_, trace in logged]
+    assert 2 == len({(run, label) for run, label, _, _, _ in logged})
+
+
+@case("E39")
+@pytest.mark.real_clock
+async def test_a_cancelled_tool_leaves_no_process(case: Mapping[str, Json], tmp_path: Path) -> None:
+    """The child and all that it has started are gone within 2 s, and the run has been cancelled."""
+    command, (when, _) = case["input"]["tools"]["sh"], case["input"]["steps"]
+
+    @tool
+    async def sh() -> str:
+        """Run it."""
+        return (await run_child(["sh", "-c", command], cwd=tmp_path)).output
+
+    def at_home() -> list[Path]:
+        return [link for link in Path("/proc").glob("[0-9]*/cwd") if _leads_to(link, tmp_path)]
+
+    async with Orchestrator(ScriptedModel([]), tools=[sh]).open(
+        plan_of(ToolStep(id="sh", tool="sh"), output="${steps.sh.output}")
+    ) as run:
+        assert "cancel after 0.3 s" == when
+        await anyio.sleep(0.3)
+        with anyio.fail_after(20):
+            while len(at_home()) < 2:  # noqa: ASYNC110 (nobody tells us of what happens in other processes)
+                await anyio.sleep(0.01)
+        await run.cancel()
+        with anyio.fail_after(2):
+            while at_home():  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        with pytest.raises(RunCancelled):
+            await run.answer()
+
+
+def _leads_to(link: Path, folder: Path) -> bool:
+    try:
+        return link.readlink() == folder
+    except OSError:  # it has just ended, or is somebody else's
+        return False
+
+
+@case("E20")
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+async def test_connections_end_in_any_order(case: Mapping[str, Json], order: tuple[str, str]) -> None:
+    """Each has a task of its own, which opens and closes it, whichever tasks use it and end the run: no stranger is cancelled."""
+    assert ["open connections A then B", "close A then B, from a finaliser task"] == case["input"]["steps"]
+    diary: list[str] = []
+    bystander = anyio.Event()
+
+    def connection(name: str) -> Toolset:
+        @tool(name=name, effect="pure")
+        async def ask() -> str:
+            """Ask at the other end."""
+            return f"{name} answered"
+
+        @asynccontextmanager
+        async def opened() -> AsyncGenerator[list[FunctionTool[[], Coroutine[Any, Any, str]]], None]:
+            async with anyio.create_task_group() as group:
+                group.start_soon(anyio.sleep_forever)
+                diary.append(f"open {name}")
+                yield [ask]
+                await anyio.sleep(1 + order.index(name))
+                diary.append(f"close {name}")
+                group.cancel_scope.cancel()
+
+        return opened
+
+    async def stranger() -> None:
+        await anyio.sleep(100)
+        bystander.set()
+
+    steps = [ToolStep(id=name, tool=name) for name in "ab"]
+    plan = Plan(goal="g", steps=steps, output="${steps.b.output}")
+    async with anyio.create_task_group() as group:
+        group.start_soon(stranger)
+        answer = await Orchestrator(ScriptedModel([]), toolsets=[connection("a"), connection("b")]).run(plan)
+
+    assert ("achieved", "b answered", True) == (answer.outcome, answer.output, bystander.is_set())
+    assert ["open a", "open b", *(f"close {name}" for name in order)] == diary

@@ -5,7 +5,9 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import anyio
@@ -24,14 +26,17 @@ from orchestrator.wiring import connect, tariff_named, wired
 from planner import Plan, Step
 from planner.results import Failed
 from registry.anthropic import AnthropicModel
-from registry.calls import NO_CALL, Call
-from registry.errors import NoTypedAnswer, Overloaded, Truncated, Unreachable
+from registry.budget import Amounts, Budget
+from registry.calls import NO_CALL, Call, Purpose
+from registry.errors import NoTypedAnswer, OverBudget, Overloaded, Truncated, Unreachable
+from registry.governor.budgeted import BudgetedModel
 from registry.governor.fallback import FallbackModel
 from registry.governor.retry import MOST_ATTEMPTS, RetryingModel
 from registry.http import HttpDoor
 from registry.messages import Json, Reply
 from registry.models.model import Model
-from registry.models.priced import charged
+from registry.models.priced import PricedModel, charged
+from registry.models.prices import MILLION, Price
 from registry.openai import OpenAIModel
 from registry.structured import structured_llm_call
 from registry.testing import ScriptedModel
@@ -235,6 +240,36 @@ async def test_every_attempt_at_a_request_counts(case: Case, seconds: float, las
     assert UNMETERED + UNMETERED + last == usage == ledger.state.usage
 
 
+@cases("F09")
+@pytest.mark.parametrize(("part", "started"), [pytest.param(1, 0, id="none fits"), pytest.param(3, 2, id="two of a third fit")])
+async def test_branches_side_by_side_share_what_is_left(case: Case, part: int, started: int) -> None:
+    """The worst case of each is set aside before it starts, so together they never spend more than there is."""
+    given = case["input"]
+    worst = Decimal(str(given["worst_case_each_usd"])) / part
+    limits = Amounts(cost=Decimal(str(given["limit_usd"])))
+    budget = Budget(limits, since=anyio.current_time())
+    budget.spent(Usage(requests=1, cost=Decimal(str(given["spent_usd"])), priced=1))
+    tariff = Price(input=Decimal(0), output=worst * MILLION / 100).tariff()
+    usage = Usage(requests=1, output_tokens=100)
+    wire = PricedModel(ScriptedModel(lambda _: Reply(text="ok", usage=usage)), lambda *_: tariff, now=lambda: datetime.now(UTC))
+    model = BudgetedModel(wire, lambda: tariff)
+    ended: list[str] = []
+
+    async def branch() -> None:
+        try:
+            await model.chat(replace(ASK, max_tokens=100), Call(budget=budget))
+            ended.append("done")
+        except OverBudget as error:
+            ended.append(error.kind)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(given["branches"]):
+            group.start_soon(branch)
+
+    assert ["cost"] * (given["branches"] - started) + ["done"] * started == sorted(ended)
+    assert Decimal("0.2") - started * worst == budget.left(anyio.current_time()).cost
+
+
 @cases("F11")
 async def test_a_model_without_a_price_of_its_own(case: Case) -> None:
     """A dated one has the price of its undated name. A deployment's cost is unknown until somebody says whose price it has."""
@@ -339,3 +374,36 @@ async def test_a_run_counts_what_was_sent(case: Case, layers: Callable[[Endpoint
     failed = answer.steps["b"]
     assert isinstance(failed, Failed)
     assert failed.usage.requests == failed.usage.unmetered > 0
+
+
+PHASES: tuple[tuple[Purpose, str, int, int], ...] = (
+    ("plan", "", 50, 10),
+    ("step", "a", 100, 20),
+    ("step", "b", 100, 20),
+    ("step", "b/inner", 30, 5),
+    ("synthesis", "", 80, 15),
+)
+
+
+@cases("F18")
+async def test_all_phases_are_counted_and_limited(case: Case) -> None:
+    """Planner, steps, what a step begins and the synthesis go into one total, each under its name, and the limit is for all."""
+    assert "planner 50/10, two steps 100/20 each, one step starts a sub-run 30/5, synthesis 80/15" == case["input"]["plan"]
+    total, now = case["check"]["in"] + case["check"]["out"], anyio.current_time()
+    run = Budget(Amounts(tokens=total + 100), since=now)
+    step = run.within(Amounts(), since=now, whose="step 'b'")
+    budgets = {"b": step, "b/inner": step.within(Amounts(tokens=200), since=now, whose="the inner run")}
+    lines = [Reply(text="ok", usage=Usage(requests=1, input_tokens=came, output_tokens=went)) for *_, came, went in PHASES]
+    ledger = await private_ledger()
+    model = JournalledModel(BudgetedModel(ScriptedModel(lines)), ledger)
+    request = replace(ASK, max_tokens=50)
+    for purpose, label, *_ in PHASES:
+        scope = f"{purpose}/{label}"
+        await model.chat(request, Call(run="r", scope=scope, purpose=purpose, label=label, budget=budgets.get(label, run)))
+
+    assert Usage(requests=5, input_tokens=case["check"]["in"], output_tokens=case["check"]["out"]) == ledger.state.usage
+    replies = [recorded.event for recorded in ledger.facts if isinstance(recorded.event, ModelReplied)]
+    assert [phase[:2] for phase in PHASES] == [(reply.purpose, reply.step) for reply in replies]
+    assert [100, 165] == [budget.left(now).tokens for budget in (run, budgets["b/inner"])]
+    with pytest.raises(OverBudget, match="the budget of the run has 100 tokens left"):
+        await model.chat(replace(ASK, max_tokens=100), Call(purpose="verdict", budget=run))

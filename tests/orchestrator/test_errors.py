@@ -17,6 +17,7 @@ from orchestrator.errors import (
     RunHeld,
     StepError,
     StepTimedOut,
+    ToolsetFailed,
     UnknownRun,
     UnknownWaiting,
 )
@@ -36,6 +37,12 @@ from registry.errors import ConfigurationError, DagwrightError
             OutcomeUnknown("send"), StepError, "'send' was begun, and nobody knows whether it happened", id="outcome unknown"
         ),
         pytest.param(DeniedByHook("the plan", "too dear"), StepError, "a hook refused the plan: too dear", id="denied"),
+        pytest.param(
+            ToolsetFailed("shop", "OSError: no route"),
+            RunError,
+            "the tools of 'shop' can't be used: OSError: no route",
+            id="toolset",
+        ),
         pytest.param(
             LeaseLost("r1", 1, 2), RunError, "run 'r1' was claimed by another: our epoch is 1, the current one 2", id="lease"
         ),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.frontier import Frontier
+from orchestrator.frontier import Frontier, Part
 from planner import Plan, Step
 from planner.results import Failed, Skipped, StepResult, Succeeded
 
@@ -192,3 +192,140 @@ def test_every_walk_ends(data: st.DataObject) -> None:
     assert set(needs) == set(frontier.results)
     assert len(started) == len(set(started))
     assert () == frontier.unsettled
+
+
+def step(name: str, needs: str = "", **fields: object) -> Step:
+    return Step(id=name, task=name, depends_on=tuple(needs), **fields)
+
+
+def frontier_of(*steps: Step) -> Frontier:
+    return Frontier(Plan(goal="test", steps=steps))
+
+
+def untaken(name: str) -> Skipped:
+    return Skipped(step=name, because_of=name, reason="it does not hold", untaken=True)
+
+
+def parts(*names: str, **needs: str) -> list[Part]:
+    return [Part(Step(id=name, task=name), tuple(needs.get(name, ""))) for name in (*names, *needs)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "started", "skipped"),
+    [
+        pytest.param([untaken("a"), ok("b")], ["c"], {}, id="one was done"),
+        pytest.param([ok("b"), untaken("a")], ["c"], {}, id="one was done before"),
+        pytest.param([untaken("a"), untaken("b")], [], {"c": True, "d": True}, id="none was taken"),
+        pytest.param([untaken("a"), bad("b")], [], {"c": False, "d": False}, id="one failed"),
+        pytest.param([bad("b"), untaken("a")], [], {"c": False, "d": False}, id="one failed before"),
+    ],
+)
+def test_a_join_of_branches(ends: list[StepResult], started: list[str], skipped: dict[str, bool]) -> None:
+    """One parent that was done is enough where the others are on branches not taken; where all are, so is the join."""
+    frontier = Frontier(plan(a="", b="", c="ab", d="c"))
+    taken(frontier)
+    told = [each for end in ends for each in frontier.settle(end)]
+
+    assert started == taken(frontier)
+    assert skipped == {each.step: each.untaken for each in told}
+
+
+@pytest.mark.parametrize("end", [ok("a"), bad("a"), untaken("a")], ids=["succeeded", "failed", "untaken"])
+def test_a_look_at_the_status_forgives(end: StepResult) -> None:
+    """Who asks how a step ended starts in any case; what only waits for it behaves as always."""
+    frontier = frontier_of(step("a"), step("b", when="${steps.a.status} == 'failed'"), step("c", "a"))
+    taken(frontier)
+    frontier.settle(end)
+
+    assert (["b", "c"] if isinstance(end, Succeeded) else ["b"]) == taken(frontier)
+
+
+def test_what_is_skipped_may_be_looked_at_too() -> None:
+    """The step behind a skipped one that asks for its status starts, and has the cause to read."""
+    frontier = frontier_of(step("a"), step("b", "a"), step("c", when="${steps.b.status} == 'skipped'"))
+    taken(frontier)
+
+    assert ["b"] == [each.step for each in frontier.settle(bad("a"))]
+    assert ["c"] == taken(frontier)
+
+
+def test_a_step_that_consists_of_others() -> None:
+    """Its parts leave as their own needs allow, before what comes after it; it leaves once more when they have settled."""
+    frontier = Frontier(plan(a="", b="a", c=""))
+    assert "a" == frontier.take().id
+    frontier.expand("a", parts("x", y="x"))
+
+    assert ["x", "c"] == taken(frontier)
+    frontier.settle(ok("x"))
+    assert ["y"] == taken(frontier)
+    assert ("a", "c") == tuple(each for each in frontier.running if each in "abc")
+    frontier.settle(bad("y"))
+    assert ["a"] == taken(frontier)
+    assert [ok("x"), bad("y")] == list(frontier.parts("a"))
+    frontier.settle(ok("a"))
+    assert ["b"] == taken(frontier)
+    assert ["a"] == list(frontier.in_plan_order())
+
+
+def test_a_step_that_consists_of_nothing() -> None:
+    """Its turn comes again at once."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    frontier.expand("a", [])
+
+    assert ["a"] == taken(frontier)
+    assert () == frontier.parts("a")
+
+
+def test_parts_that_are_known() -> None:
+    """They are not offered, and their ends have their effect."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    told = frontier.expand("a", parts("v", w="v", x=""), done=[bad("v")])
+
+    assert ["w"] == [each.step for each in told]
+    assert ["x"] == taken(frontier)
+
+
+def test_a_width_lets_so_many_parts_through() -> None:
+    """One that waits for somebody gives its place to the next, and needs none to go on but where others have taken all."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    frontier.expand("a", parts(*"wxyz"), width=2)
+
+    assert ["w", "x"] == taken(frontier)
+    frontier.pause("w")
+    assert ["y"] == taken(frontier)
+    frontier.again("w")
+    assert [] == taken(frontier)
+    frontier.settle(ok("x"))
+    assert ["z"] == taken(frontier)
+    frontier.settle(ok("y"))
+    assert ["w"] == taken(frontier)
+
+
+def test_a_pause_inside_makes_room_all_the_way_up() -> None:
+    """What waits deep inside an item keeps no other item from starting."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    frontier.expand("a", parts("x", "y"), width=1)
+    assert ["x"] == taken(frontier)
+    frontier.expand("x", parts("deep"))
+    assert ["deep"] == taken(frontier)
+    frontier.pause("deep")
+
+    assert ["x", "a"] == list(frontier.around("deep"))
+    assert ["y"] == taken(frontier)
+
+
+def test_what_stops_inside_stops_nothing_outside() -> None:
+    """A part that stops its plan is about the steps beside it, and what those consist of."""
+    frontier = Frontier(plan(a="", b=""))
+    taken(frontier)
+    frontier.expand("a", [Part(Step(id="x", task="x", on_failure="stop")), *parts("y", z="y")])
+    frontier.expand("b", parts("v", w="v"))
+    assert ["y", "v", "x"] == taken(frontier)
+
+    assert ["z"] == [each.step for each in frontier.settle(bad("x"))]
+    frontier.settle(ok("v"))
+    assert ["w"] == taken(frontier)

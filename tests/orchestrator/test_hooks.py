@@ -1,7 +1,9 @@
 """Policies refuse or rewrite and fail closed; observers only look."""
 
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -137,6 +139,25 @@ async def test_an_observer_changes_nothing() -> None:
 
     assert SEEN == await hooks.after_tool(SEEN, NO_CALL)
     assert not await hooks.should_stream(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        pytest.param({"data": {"client": threading.Lock()}}, "its answer.data.client is a lock", id="nothing that can be stored"),
+        pytest.param({"text": 5}, "its answer.text is not what it must be", id="of another type"),
+        pytest.param(None, "its answer is None", id="nothing"),
+    ],
+)
+async def test_what_cannot_be_stored_is_refused_where_it_is_put_in(change: dict[str, object] | None, found: str) -> None:
+    """A rewrite that no journal could hold is a denial that names what and where, and not an error deep in the run."""
+
+    class Rewrites(Hook):
+        async def after_tool(self, observation: Observation, call: Call) -> Observation:
+            return replace(observation, **change) if change is not None else None
+
+    with pytest.raises(DeniedByHook, match=found):
+        await composed(Rewrites()).after_tool(SEEN, NO_CALL)
 
 
 class Adds(Hook):

@@ -1,31 +1,26 @@
 """Messages to a run under way."""
 
-from orchestrator.interrupts import InterruptQueue
+from orchestrator.interrupts import InterruptQueue, as_message
 from registry.messages import UserMessage
 
 
 def test_several_messages_are_one() -> None:
-    """All messages since the last time become one pinned message, in order; with none there is none."""
-    queue = InterruptQueue()
-    reader = queue.reader()
-    queue.put("first")
-    queue.put("second")
-
-    assert UserMessage(text="[USER INTERRUPT]\nfirst\nsecond", pinned=True) == reader.drain()
-    assert reader.drain() is None
+    """However many there are, a model reads one pinned message, in their order."""
+    assert UserMessage(text="[USER INTERRUPT]\nfirst\nsecond", pinned=True) == as_message(("first", "second"))
 
 
 def test_every_reader_hears_every_message() -> None:
-    """What one reader has read the others still read."""
+    """What one reader has read the others still read, and none reads it twice."""
     queue = InterruptQueue()
     one, other = queue.reader(), queue.reader()
     queue.put("stop")
     first = one.drain()
     queue.put("go")
 
-    assert first is not None
-    assert "[USER INTERRUPT]\nstop\ngo" == getattr(other.drain(), "text", None)
-    assert "[USER INTERRUPT]\ngo" == getattr(one.drain(), "text", None)
+    assert ("stop",) == first
+    assert ("stop", "go") == other.drain()
+    assert ("go",) == one.drain()
+    assert () == one.drain()
 
 
 def test_a_reader_begins_at_the_beginning() -> None:
@@ -33,7 +28,7 @@ def test_a_reader_begins_at_the_beginning() -> None:
     queue = InterruptQueue()
     queue.put("old")
 
-    assert "[USER INTERRUPT]\nold" == getattr(queue.reader().drain(), "text", None)
+    assert ("old",) == queue.reader().drain()
 
 
 def test_blank_messages_are_not_sent() -> None:
@@ -41,7 +36,19 @@ def test_blank_messages_are_not_sent() -> None:
     queue = InterruptQueue()
     reader = queue.reader()
     queue.put(" \n")
-    assert reader.drain() is None
+    assert () == reader.waiting
 
     queue.put("  hello \n")
-    assert "[USER INTERRUPT]\nhello" == getattr(reader.drain(), "text", None)
+    assert ("hello",) == reader.waiting
+    assert ("hello",) == reader.drain()
+
+
+def test_what_was_read_before_is_left_out() -> None:
+    """As many messages as there are: what has not been sent yet is not left out."""
+    queue = InterruptQueue()
+    reader = queue.reader()
+    queue.put("old")
+    reader.skip(2)
+    queue.put("new")
+
+    assert ("new",) == reader.waiting

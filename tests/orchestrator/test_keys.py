@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.events.facts import SCHEMA
-from orchestrator.keys import request_digest, tool_digest
+from orchestrator.keys import Digests, tool_digest
 from registry.digests import digest
 from registry.messages import (
     AssistantMessage,
@@ -24,6 +24,10 @@ def spec(**changed: object) -> ToolSpec:
     return ToolSpec(**(facts | changed))
 
 
+def request_digest(request: Request) -> str:
+    return Digests().of(request)
+
+
 def asked(call_id: str = "call_1", **changed: object) -> Request:
     """A request whose parts are all made anew."""
     call = ToolCall(id=call_id, name="add", arguments='{"a": 1}')
@@ -39,6 +43,20 @@ def asked(call_id: str = "call_1", **changed: object) -> Request:
 def test_equal_content_has_an_equal_digest() -> None:
     """Two requests that say the same are the same, though no object is shared and the provider's call ids differ."""
     assert request_digest(asked()) == request_digest(asked("call_77"))
+
+
+def test_what_was_asked_before_makes_no_difference() -> None:
+    """The requests of one conversation have the digests that each has alone, whatever they share with the one before."""
+    digests, first = Digests(), asked()
+    answer, twice = AssistantMessage(text="2"), UserMessage(text="again")
+    requests = [
+        first,
+        replace(first, messages=(*first.messages, answer, twice, twice)),
+        replace(first, messages=(SystemMessage(text="be kind"), *first.messages[1:], twice)),
+        first,
+    ]
+
+    assert [request_digest(request) for request in requests] == [digests.of(request) for request in requests]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ def test_the_file_in_full(tmp_path: Path) -> None:
         base_url = "https://big.example/v1"
         context_window = 1000
         max_concurrency = 3
+        requests_per_minute = 500
+        tokens_per_minute = 200000
         abilities = { tool_call = false }
         [roles]
         planning = "big"
@@ -105,6 +107,7 @@ def test_the_file_in_full(tmp_path: Path) -> None:
         [limits]
         step_seconds = 30
         rounds = 1
+        tool_width = 4
         """,
     )
 
@@ -116,10 +119,12 @@ def test_the_file_in_full(tmp_path: Path) -> None:
         "base_url": "https://big.example/v1",
         "context_window": 1000,
         "max_concurrency": 3,
+        "requests_per_minute": 500,
+        "tokens_per_minute": 200_000,
         "abilities": {"tool_call": False},
     }
     assert settings.roles == {"planning": ("big",), "general": ("big", "local")}
-    assert settings.limits == Limits(step_seconds=30, rounds=1)
+    assert settings.limits == Limits(step_seconds=30, rounds=1, tool_width=4)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +218,7 @@ def test_the_file_that_was_read_is_known(tmp_path: Path) -> None:
         pytest.param("[models.a]\nprovider = 'x'\nprice = {input = true, output = 1}", "'models.a.price.input'", id="a truth"),
         pytest.param("[models.a]\nprovider = 'x'\nthinking = 0", "'models.a.thinking'", id="no thinking"),
         pytest.param("[models.a]\nprovider = 'x'\npryce = 1", "did you mean 'price'?", id="a price misspelt"),
+        pytest.param("[limits]\ntool_width = 0", "'limits.tool_width': Input should be greater than 0", id="no width"),
         pytest.param("[limits]\nrounds = 0", "'limits.rounds': Input should be greater than 0", id="no rounds"),
         pytest.param("[limits]\nrounds = '3'", "'limits.rounds': Input should be a valid integer", id="text for a number"),
         pytest.param("[roles]\na = []", "'roles.a'", id="a role of nobody"),

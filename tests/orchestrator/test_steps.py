@@ -1,18 +1,23 @@
 """How one step is done."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import anyio
 import pytest
 
 from orchestrator.errors import LeaseLost
+from orchestrator.events.facts import Answered
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import private_ledger
 from orchestrator.limits import Limits
-from orchestrator.steps import Sight, StepEnd, StepWork
-from planner import AnyStep, Plan, Step, ToolStep
+from orchestrator.react.selection import MORE_TOOLS
+from orchestrator.sight import Sight
+from orchestrator.steps import StepEnd, StepWork
+from orchestrator.waiting import Decision, Waiting
+from planner import AnyStep, ApprovalStep, Plan, Step, ToolStep
 from planner.results import Failed, Results, Skipped, Succeeded
+from registry.builtin import ask_user
 from registry.calls import Call
 from registry.context import request_tokens
 from registry.errors import ToolFailed, Unreachable
@@ -24,6 +29,7 @@ from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Observation
 from registry.usage import UNMETERED
+from tests.orchestrator.react.test_selection import many
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +46,12 @@ async def count(items: list[int]) -> dict[str, int]:
     return {"count": len(items)}
 
 
+@tool(requires_approval=True)
+async def post(to: str) -> str:
+    """Post a parcel."""
+    return f"posted to {to}"
+
+
 async def do(
     step: AnyStep,
     model: Model | None = None,
@@ -48,21 +60,30 @@ async def do(
     inputs: Mapping[str, Json] | None = None,
     hook: Hook | None = None,
     limits: Limits | None = None,
+    answers: Iterable[Answered] = (),
+    attempt: int = 1,
+    models: ModelRegistry | None = None,
+    tools: ToolRegistry | None = None,
 ) -> StepEnd:
-    """The end of one step whose dependencies ended as `results` says."""
+    """The end of one step whose dependencies ended as `results` says, when `answers` have been given."""
     results = results or {}
     limits = limits or Limits()
     before = tuple(Step(id=name, task=name) for name in results)
     plan = Plan(goal="the goal", inputs={name: {} for name in inputs or {}}, steps=(*before, step))
+    ledger = await private_ledger()
+    for answered in answers:
+        await ledger.record(answered)
     work = StepWork(
-        ModelRegistry(model or ScriptedModel([])),
-        ToolRegistry([read, count]),
-        ledger=await private_ledger(),
+        models or ModelRegistry(model or ScriptedModel([])),
+        tools or ToolRegistry([read, count, post, ask_user]),
+        ledger=ledger,
         hooks=as_one(hook),
         limits=limits,
         interrupts=InterruptQueue(),
     )
-    call = Call(run="r", scope="step/x", label=step.id, deadline=anyio.current_time() + work.seconds(step))
+    call = Call(
+        run="r", scope="step/x", label=step.id, attempt=attempt, deadline=anyio.current_time() + work.seconds(step, plan.limits)
+    )
     step = plan.step(step.id)
     return await work.do(step, Sight(plan=plan, inputs=inputs or {}, results=results, call=call))
 
@@ -77,33 +98,60 @@ async def test_an_agent_step_succeeds_with_its_whole_answer() -> None:
     assert ("tool:read",) == ended.origins
 
 
+async def test_the_hinted_tool_is_always_shown() -> None:
+    """Whatever the agent's model chooses of many tools; it can choose only among those that the step may use."""
+    step = Step(id="a", task="x", tool_hint="tool9", tools=[f"tool{n}" for n in range(1, 14)])
+    with ScriptedModel([asks("tools", tools=["tool2", "tool20"]), "done"]) as model:
+        await do(step, model, tools=many(20))
+
+    assert ["tool2", "tool9", MORE_TOOLS] == [spec.name for spec in model.requests[1].tools]
+
+
+async def test_the_model_for_summaries_writes_them() -> None:
+    """An agent whose conversation outgrows its model's window asks the one that plays `compaction`, and it is paid for."""
+    writer = ScriptedModel(lambda request: "in short", name="writer")
+    model = ScriptedModel(
+        lambda request: asks("read", path="x" * 400 + str(len(model.requests))) if len(model.requests) < 30 else "done",
+        name="m",
+        context_window=4_096,
+    )
+    models = ModelRegistry([model, writer], roles={"compaction": "writer"})
+    ended = await do(Step(id="a", task="x", max_iterations=40), models=models)
+
+    assert isinstance(ended, Succeeded)
+    assert writer.requests
+    assert len(model.requests) + len(writer.requests) == ended.usage.requests
+
+
 @pytest.mark.parametrize(
-    ("script", "error", "outcome"),
+    ("script", "error", "outcome", "laps"),
     [
-        pytest.param([Unreachable("m", "down")], "Unreachable", "failed", id="outage"),
-        pytest.param(["", "", ""], "AgentStopped", "empty", id="empty"),
-        pytest.param([Reply(text="no", finish="refused")], "AgentStopped", "refused", id="refused"),
-        pytest.param([Reply(text="x", finish="length")] * 4, "AgentStopped", "truncated", id="truncated"),
-        pytest.param([asks("read", path="x"), "so far"], "IterationsExhausted", "exhausted", id="exhausted"),
+        pytest.param([Unreachable("m", "down")], "Unreachable", "failed", 1, id="outage"),
+        pytest.param([""] * 6, "AgentStopped", "empty", 2, id="empty"),
+        pytest.param([Reply(text="no", finish="refused")], "AgentStopped", "refused", 1, id="refused"),
+        pytest.param([Reply(text="x", finish="length")] * 8, "AgentStopped", "truncated", 2, id="truncated"),
+        pytest.param(
+            [asks("read", path=str(n)) for n in range(9)] + ["so far"], "IterationsExhausted", "exhausted", 9, id="exhausted"
+        ),
+        pytest.param([asks("read", path="x")] * 5 + ["so far"], "NoProgress", "exhausted", 5, id="no progress"),
     ],
 )
-async def test_only_completed_is_a_success(script: list[Reply | str], error: str, outcome: str) -> None:
+async def test_only_completed_is_a_success(script: list[Reply | str], error: str, outcome: str, laps: int) -> None:
     """Each other outcome is a failure of its own kind; what it cost and what there was stay with it."""
     with ScriptedModel(script) as model:
-        ended = await do(Step(id="a", task="x", max_iterations=1), model)
+        ended = await do(Step(id="a", task="x", max_iterations=9), model)
 
     assert isinstance(ended, Failed)
-    assert (error, outcome) == (ended.error, ended.outcome)
-    assert 1 == ended.iterations
+    assert (error, outcome, laps) == (ended.error, ended.outcome, ended.iterations)
 
 
 @pytest.mark.parametrize("outcome", ["truncated", "refused", "empty"])
 async def test_a_step_may_accept_more(outcome: str) -> None:
     """An outcome that the step accepts is a success, and says which one it was."""
     replies = {
-        "truncated": [Reply(text="x", finish="length")] * 4,
+        "truncated": [Reply(text="x", finish="length")] * 8,
         "refused": [Reply(text="no", finish="refused")],
-        "empty": [""] * 3,
+        "empty": [""] * 6,
     }
     ended = await do(Step(id="a", task="x", accept=(outcome,)), ScriptedModel(replies[outcome]))
 
@@ -111,7 +159,7 @@ async def test_a_step_may_accept_more(outcome: str) -> None:
     assert outcome == ended.outcome
 
 
-async def test_a_call_that_was_cut_off_four_times_never_runs() -> None:
+async def test_a_call_that_is_always_cut_off_never_runs() -> None:
     """However often it is asked for: a truncated call is not a call."""
     ran = []
 
@@ -121,7 +169,7 @@ async def test_a_call_that_was_cut_off_four_times_never_runs() -> None:
             return wanted
 
     cut = Reply(calls=(ToolCall(id="1", name="read", arguments='{"path": "/"}'),), finish="length")
-    ended = await do(Step(id="a", task="x"), ScriptedModel([cut] * 4), hook=Watches())
+    ended = await do(Step(id="a", task="x"), ScriptedModel([cut] * 8), hook=Watches())
 
     assert isinstance(ended, Failed)
     assert "truncated" == ended.outcome
@@ -202,6 +250,99 @@ async def test_untrusted_findings_taint_the_task() -> None:
 
     assert ("tool:web",) == model.requests[0].messages[-1].origins
     assert ("tool:web",) == getattr(ended, "origins", None)
+
+
+FOUND: Results = {"find": Succeeded(step="find", output="Ann", data={"n": 2}, origins=("tool:web",))}
+ASKS = ApprovalStep(id="a", question="Send ${steps.find.data} to ${steps.find.output}?")
+
+
+def answered(waiting: Waiting, decision: Decision, text: str = "", by: str = "") -> Answered:
+    return Answered(waiting=waiting.id, key=waiting.key, decision=decision, text=text, by=by)
+
+
+async def asked_by(step: AnyStep) -> Waiting:
+    (waiting,) = await do(step, results=FOUND)
+    assert isinstance(waiting, Waiting)
+    return waiting
+
+
+async def test_an_approval_waits_for_a_person() -> None:
+    """They are shown the question with all that it refers to."""
+    expected = Waiting(step="a", key="step/x", what='Send {"n":2} to Ann?', kind="approval")
+
+    assert expected == await asked_by(ASKS)
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "output"),
+    [
+        pytest.param("", "", "approved by the user", id="somebody"),
+        pytest.param("but soon", "Ada", "approved by Ada: but soon", id="with a word"),
+    ],
+)
+async def test_an_approval_is_a_result(text: str, by: str, output: str) -> None:
+    """It says who approved and what they said besides, and carries the origins of what it was asked about."""
+    ended = await do(ASKS, results=FOUND, answers=[answered(await asked_by(ASKS), "approve", text, by)])
+
+    expected = Succeeded(step="a", output=output, data={"by": by, "text": text}, origins=("tool:web",))
+    assert expected == ended
+
+
+async def test_a_no_fails_the_step() -> None:
+    """So that what a failure does to others is up to the plan."""
+    ended = await do(ASKS, results=FOUND, answers=[answered(await asked_by(ASKS), "reject", "too dear", "Ada")])
+
+    assert Failed(step="a", error="Rejected", message="Ada said no: too dear", origins=("tool:web",)) == ended
+
+
+@pytest.mark.parametrize(
+    ("step", "attempt"),
+    [
+        pytest.param(ApprovalStep(id="a", question="Send it to ${steps.find.output}?"), 1, id="another question"),
+        pytest.param(ApprovalStep(id="b", question=ASKS.question), 1, id="another step"),
+        pytest.param(ASKS, 2, id="another attempt"),
+    ],
+)
+async def test_a_yes_is_for_what_was_shown(step: AnyStep, attempt: int) -> None:
+    """To anything else, and to the same when it comes up again, nobody has said yes."""
+    ended = await do(step, results=FOUND, answers=[answered(await asked_by(ASKS), "approve")], attempt=attempt)
+
+    assert isinstance(ended, tuple)
+
+
+async def test_a_tool_step_may_need_leave_too() -> None:
+    """It waits with its arguments as they are resolved; a no is its failure."""
+    step = ToolStep(id="a", tool="post", args={"to": "${steps.find.output}"})
+    waiting = await asked_by(step)
+    done = await do(step, results=FOUND, answers=[answered(waiting, "approve")])
+    denied = await do(step, results=FOUND, answers=[answered(waiting, "reject", "no")])
+
+    assert 'post with {"to": "Ann"}' == waiting.what
+    assert "posted to Ann" == getattr(done, "output", None)
+    assert ("ToolDenied", "error: 'post' may not be called so: the user said no: no") == (
+        getattr(denied, "error", None),
+        getattr(denied, "message", None),
+    )
+
+
+async def test_a_plan_may_ask_the_user_itself() -> None:
+    """Their answer is the step's output."""
+    step = ToolStep(id="a", tool="ask_user", args={"question": "When shall we call ${steps.find.output}?"})
+    waiting = await asked_by(step)
+    ended = await do(step, results=FOUND, answers=[answered(waiting, "answer", "at noon")])
+
+    assert ("question", "When shall we call Ann?") == (waiting.kind, waiting.what)
+    assert isinstance(ended, Succeeded)
+    assert ("at noon", ("tool:web",)) == (ended.output, ended.origins)
+
+
+async def test_an_approval_of_what_is_not_there_fails() -> None:
+    """Nobody is asked a question with a hole in it."""
+    step = ApprovalStep(id="a", question="Send ${steps.find.data.name}?")
+    ended = await do(step, results=FOUND)
+
+    assert isinstance(ended, Failed)
+    assert "BrokenReference" == ended.error
 
 
 class Refuses(Hook):

@@ -1,5 +1,7 @@
 """Plan, walk, judge, perhaps revise, write: what a run does when each part goes wrong."""
 
+from typing import Any
+
 import pytest
 
 from orchestrator import MemoryJournal, Orchestrator
@@ -11,11 +13,11 @@ from orchestrator.run import Answer
 from orchestrator.state import RunState
 from orchestrator.story import Accepted
 from planner import Input, Plan, PlanError, Step, ToolStep
-from planner.results import Achieved, Failed, Missing, Succeeded
+from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
 from registry.errors import Unreachable
 from registry.messages import Request
 from registry.models.model import Model
-from registry.testing import ScriptedModel, asks
+from registry.testing import Line, ScriptedModel, asks
 from registry.tools.function import tool
 from tests.orchestrator.parts import judged, part_of, plan_of, planned, played, task
 from tests.scenario import journal_of, ports
@@ -378,6 +380,101 @@ async def test_a_run_in_doubt_is_suspended() -> None:
     ]
     assert ["x"] == sent
     assert "run_ended" not in await kinds(journal)
+
+
+def chained(**tasks: str) -> list[dict[str, Any]]:
+    """Twenty steps in four chains side by side, with the tasks of some changed."""
+    return [
+        {"id": f"s{n}", "task": tasks.get(f"s{n}", f"do s{n}"), "depends_on": [f"s{n - 4}"] if n >= 4 else []} for n in range(20)
+    ]
+
+
+async def test_a_revision_pays_for_what_it_changes() -> None:
+    """Of twenty steps one failed: the revision does that one in another way, and what waited for it, and nothing else."""
+
+    def step(request: Request) -> Line:
+        return DOWN if task(request) == "do s9" else f"{task(request)}: done"
+
+    revised = [each for each in chained(s9="do s9 otherwise") if each["id"] in ("s9", "s13", "s17")]
+    journal = MemoryJournal()
+    model = played(
+        plan=[asks("plan", steps=renamed(revised))],
+        step=step,
+        verdict=[judged(False, missing=["s9"]), judged(True)],
+        synthesis=["all"],
+    )
+    plan = Plan(goal="the goal", steps=[Step(tools=(), **each) for each in chained()])
+    answer = await orchestrator(model, journal=journal, limits=Limits(submitted_rounds=2)).run(plan)
+
+    assert ("achieved", 20) == (answer.outcome, len(answer.steps))
+    done = [task(request) for request in model.requests if part_of(request) == "step"]
+    assert ["do s9 otherwise", "do s13", "do s17"] == done[-3:]
+    assert 18 + 3 == len(done)
+    diffs = [each.event.diff for each in await journal.read("run1") if isinstance(each.event, PlanReady)]
+    assert (("s9b", "s13b", "s17b"), ("s9", "s13", "s17")) == (diffs[1]["added"], diffs[1]["removed"])
+
+
+def renamed(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps under new names, also where they wait for each other."""
+    new = {each["id"] for each in steps}
+    return [
+        {**each, "id": f"{each['id']}b", "depends_on": [f"{need}b" if need in new else need for need in each["depends_on"]]}
+        for each in steps
+    ]
+
+
+async def test_a_round_that_gains_nothing_is_the_last() -> None:
+    """Nothing succeeded that had not before: there is no reason to think that another revision would change that."""
+
+    def step(request: Request) -> Line:
+        return "x is done" if task(request) == "x" else DOWN
+
+    with played(
+        plan=[planned("x", "y"), planned("z")],
+        step=step,
+        verdict=[judged(False, missing=["y"]), judged(False, missing=["z"])],
+        synthesis=["only x"],
+    ) as model:
+        answer = await orchestrator(model, limits=Limits(rounds=5)).run("the goal")
+
+    assert ("missing", "only x") == (answer.outcome, answer.output)
+    assert {"x": Succeeded, "z": Failed} == {name: type(result) for name, result in answer.steps.items()}
+
+
+async def test_a_step_may_ask_for_another_plan() -> None:
+    """Where it fails nothing new starts, no judge is asked, and the plan is revised where that is allowed."""
+    failing = Step(id="y", task="y", tools=(), on_failure="replan")
+    plan = Plan(goal="the goal", steps=[failing, Step(id="x", task="x", tools=()), Step(id="v", task="v", depends_on="x")])
+
+    def step(request: Request) -> Line:
+        return DOWN if task(request) == "y" else f"{task(request)} is done"
+
+    with played(plan=[planned("z")], step=step, verdict=[judged(True)], synthesis=["z it is"]) as model:
+        answer = await orchestrator(model, limits=Limits(submitted_rounds=2)).run(plan)
+    alone = await orchestrator(played(step=step, synthesis=["no more"])).run(plan)
+
+    assert ("achieved", "z it is") == (answer.outcome, answer.output)
+    assert "missing" == alone.outcome
+    assert Skipped(step="v", because_of="y", reason="y failed and asks for another plan") == alone.steps["v"]
+
+
+async def test_a_goal_is_met_without_optional_steps() -> None:
+    """A step that failed and was not needed is no reason to lack anything."""
+    steps = [Step(id="y", task="y", tools=(), optional=True), Step(id="x", task="x", tools=(), depends_on="y")]
+    model = played(step=lambda request: DOWN if task(request) == "y" else "x is done")
+    answer = await orchestrator(model).run(Plan(goal="the goal", steps=steps, output="${steps.x.output}"))
+
+    assert ("achieved", "x is done") == (answer.outcome, answer.output)
+    assert isinstance(answer.steps["y"], Failed)
+
+
+async def test_an_output_that_was_not_taken_is_written_from_what_was() -> None:
+    """The plan names a step on a branch that its condition closed: the answer is made from the others."""
+    steps = [Step(id="x", task="x", tools=()), Step(id="y", task="y", when="${steps.x.output} == 'no'")]
+    model = played(step=["yes"], synthesis=["x said yes"])
+    answer = await orchestrator(model).run(Plan(goal="the goal", steps=steps, output="${steps.y.output}"))
+
+    assert ("achieved", "x said yes") == (answer.outcome, answer.output)
 
 
 def test_what_was_asked_for_is_taken_from_the_journal() -> None:

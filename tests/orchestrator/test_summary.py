@@ -1,5 +1,7 @@
 """What a run came to, from its Facts alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.events.facts import Fact, ModelFailed, RunInterrupted, StepEnded, StepStarted, ToolEnded
@@ -65,6 +67,11 @@ def test_nothing_is_a_run_too() -> None:
             [began("a"), began("b"), ended("b"), began("c"), ended("c"), ended("a")], ("a", "b", "c"), id="one with many"
         ),
         pytest.param([began("a"), ended("z"), ended("a"), began("b")], (), id="an end without a start"),
+        pytest.param(
+            [replace(began("m"), step_kind="map"), began("m[0]"), ended("m[0]"), began("m[1]"), ended("m[1]"), ended("m")],
+            (),
+            id="what consists of others only runs in them",
+        ),
         pytest.param([began("a"), RunInterrupted(why="x"), began("b")], (), id="not across an interruption"),
     ],
 )

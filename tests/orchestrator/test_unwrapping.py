@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from orchestrator.unwrapping import sole_error
+from registry.loops import on_trio
 
 pytestmark = pytest.mark.anyio
 
@@ -73,3 +74,14 @@ async def test_no_error_is_no_error() -> None:
         pass
     with pytest.raises(KeyError), sole_error():
         raise KeyError("bare")
+
+
+async def test_ctrl_c_is_itself() -> None:
+    """Whatever else came of it, who started the program sees what was pressed: on asyncio by the loop's own doing."""
+    pressed = KeyboardInterrupt()
+    group = BaseExceptionGroup("all", [ValueError("a"), pressed, KeyError("b")])
+
+    with pytest.raises((KeyboardInterrupt, BaseExceptionGroup)) as caught, sole_error():
+        raise group
+
+    assert caught.value is (pressed if on_trio() else group)

@@ -119,3 +119,20 @@ async def test_wrong_confidence_is_asked_again():
 def test_structural_verdict(results, expected):
     """Without a model, the goal is met when every step succeeded; else it is said which did not."""
     assert expected == structural_verdict(PLAN, results)
+
+
+@pytest.mark.parametrize(
+    ("end", "optional", "achieved"),
+    [
+        pytest.param(FAILED, True, True, id="optional"),
+        pytest.param(Skipped(step="b", because_of="b", reason="", untaken=True), False, True, id="not taken"),
+        pytest.param(Skipped(step="b", because_of="x", reason="x failed"), False, False, id="skipped"),
+        pytest.param(FAILED, False, False, id="failed"),
+    ],
+)
+def test_what_a_goal_can_do_without(end, optional, achieved):
+    """Optional steps, and those on branches that were not taken; but where nothing succeeded nothing was achieved."""
+    either = plan(step("a"), step("b", optional=optional))
+
+    assert achieved is isinstance(structural_verdict(either, {"a": GOOD["a"], "b": end}), Achieved)
+    assert isinstance(structural_verdict(plan(step("b", optional=optional)), {"b": end}), Missing)

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from planner.identity import step_digests
-from planner.plan import ApprovalStep, Input, Plan, Step, ToolStep
+from planner.identity import item_digests, nested_digests, step_digests
+from planner.plan import ApprovalStep, Input, MapStep, Plan, PlanStep, Step, ToolStep
 from tests.planner.drafts import plan, step
 
 BASE = plan(step("a"), step("b", "a", task="see ${steps.a.output}"))
@@ -127,3 +127,63 @@ def test_digests_stay_as_they_are():
         "b": "f091c1a9e2456c9f9ef25b892839c413",
         "c": "2cb47a273774f3fe6b6c6c904cb6d595",
     } == step_digests(Plan(goal="g", inputs={"city": Input(default="Oslo")}, steps=steps), {})
+
+
+def mapped(**fields):
+    inner = {"task": "greet ${item} with ${steps.a.output}", **fields.pop("inner", {})}
+    return MapStep(**{"id": "m", "over": "${steps.a.data}", "step": inner, **fields})
+
+
+def nested(**fields):
+    steps = fields.pop("steps", [{"id": "x", "task": "look at ${inputs.i}"}, {"id": "y", "task": "and ${steps.x.output}"}])
+    inner = {"goal": "g", "inputs": {"i": {}}, "steps": steps, **fields.pop("inner", {})}
+    return PlanStep(**{"id": "p", "args": {"i": "${steps.a.output}"}, "plan": inner, **fields})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param(mapped(), mapped(id="n", width=3, optional=True, estimate={"calls": 3}), True, id="map: limits"),
+        pytest.param(mapped(), mapped(inner={"id": "other", "timeout": 3, "retries": 2}), True, id="map: limits inside"),
+        pytest.param(mapped(), mapped(inner={"task": "greet ${item}, and ${steps.a.output}"}), False, id="map: task"),
+        pytest.param(mapped(), mapped(on_item_failure="skip"), False, id="map: what an item does"),
+        pytest.param(mapped(), mapped(when="${steps.a.status} == 'succeeded'"), False, id="condition"),
+        pytest.param(step("b", "a"), step("b", "a", max_calls=3, retries=1), True, id="agent: policies"),
+        pytest.param(step("b", "a"), step("b", "a", escalate=("fast",)), False, id="agent: models"),
+        pytest.param(step("b", "a"), step("b", "a", verify={"judge": "?"}), False, id="check"),
+        pytest.param(step("b", "a"), step("b", "a", output_schema={}), False, id="schema"),
+        pytest.param(
+            nested(),
+            nested(id="q", steps=[{"id": "v", "task": "look at ${inputs.i}"}, {"id": "w", "task": "and ${steps.v.output}"}]),
+            True,
+            id="plan: ids inside",
+        ),
+        pytest.param(nested(), nested(steps=[{"id": "x", "task": "look at ${inputs.i}!"}]), False, id="plan: steps"),
+        pytest.param(nested(), nested(inner={"output": "${steps.x.output}"}), False, id="plan: output"),
+        pytest.param(nested(), nested(inner={"limits": {"timeout": 3}}), True, id="plan: limits"),
+        pytest.param(nested(), nested(args={"i": "${steps.a.output}!"}), False, id="plan: arguments"),
+    ],
+)
+def test_what_consists_of_others(one, other, same):
+    """What is inside counts as what it does, and not by its names and limits."""
+    first, second = (digests(step("a", output_schema={}), each)[1] for each in (one, other))
+
+    assert same is (first == second)
+
+
+def test_parts_are_told_apart_by_what_they_are_part_of():
+    """Items by their values and their number among equals, the steps of a plan by what they do with what they are given."""
+    items = item_digests("parent", ["a", 1, "a", "1"])
+    built = plan(*nested().plan.steps, inputs={"i": Input()})
+
+    assert 4 == len(set(items))
+    assert items[0] + "#2" == items[2]
+    assert not set(items) & set(item_digests("other", ["a", 1, "a", "1"]))
+    assert nested_digests("parent", built, {"i": 1}) == nested_digests("parent", built, {"i": 1})
+    assert 6 == len(
+        {
+            each
+            for parent, i in (("parent", 1), ("parent", 2), ("other", 1))
+            for each in nested_digests(parent, built, {"i": i}).values()
+        }
+    )

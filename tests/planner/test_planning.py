@@ -19,7 +19,7 @@ from tests.planner.drafts import draft, plan, step
 pytestmark = pytest.mark.anyio
 
 CALL = Call(run="r", scope="plan/1", purpose="plan")
-TOOLS = (ToolSpec(name="search", description="Search.", parameters={}),)
+TOOLS = (ToolSpec(name="search", description="Search.", parameters={"properties": {"q": {"type": "string"}}}),)
 GOOD = [
     {"id": "a", "task": "Find A", "depends_on": [], "tool_hint": "search"},
     {"id": "b", "task": "Find B", "depends_on": [], "model_hint": "fast"},
@@ -110,6 +110,17 @@ async def test_asked_again():
     assert '"task": " "' in said.text
     assert "P001" in told.text
     assert "P007" in told.text
+
+
+async def test_arguments_that_do_not_fit():
+    """A call that its tool can't take is put to the model again."""
+    wrong = {"id": "a", "kind": "tool", "tool": "search", "args": {"q": 1}, "depends_on": []}
+    model = ScriptedModel([asks("plan", steps=[wrong]), asks("plan", steps=[wrong | {"args": {"q": "A"}}])])
+
+    found = await planned(model)
+
+    assert {"q": "A"} == found.plan.step("a").args
+    assert "P019 error at /steps/0/args/q" in model.requests[1].messages[-1].text
 
 
 async def test_beyond_repair():

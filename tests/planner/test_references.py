@@ -6,7 +6,21 @@ from hypothesis import strategies as st
 
 from planner.errors import BrokenReference
 from planner.plan import ToolStep
-from planner.references import Unreadable, find, implied, only, renamed, rendered, resolve, rewrite, scan
+from planner.references import (
+    Own,
+    Unreadable,
+    find,
+    forgiven,
+    implied,
+    look_up,
+    only,
+    quoted,
+    renamed,
+    rendered,
+    resolve,
+    rewrite,
+    scan,
+)
 from planner.results import Failed, Skipped, Succeeded
 from tests.planner.drafts import step
 
@@ -186,3 +200,61 @@ def test_rendered():
     """Text stays text; other JSON values are compact and readable."""
     assert "ü" == rendered("ü")
     assert '{"a":["ü",1.5]}' == rendered({"a": ["ü", 1.5]})
+
+
+OWN = Own(values={"item": {"a": [1]}, "index": 2, "output": "mine"}, origins=("tool:list",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${item.a[0]}", 1),
+        ("no. ${index}: ${output}", "no. 2: mine"),
+        ("${steps.a.status}", "succeeded"),
+        ("${steps.f.status} ${steps.s.status}", "failed skipped"),
+    ],
+)
+def test_what_a_place_gives(text, expected):
+    """Names of its own, and how steps ended."""
+    assert expected == resolve(text, inputs={}, results=RESULTS, own=OWN).value
+
+
+def test_own_names_are_not_everywhere():
+    """Where the place gives nothing of the name, that is said."""
+    with pytest.raises(BrokenReference, match="there is no data here"):
+        resolve("${data.x}", inputs={}, results={}, own=OWN)
+
+
+@pytest.mark.parametrize("text", ["${index.a}", "${output.a}", "${items}", "${steps.a.status.x}", "${steps.a.state}"])
+def test_own_names_have_the_paths_they_can_have(text):
+    """A number and a text have no parts."""
+    assert [Unreadable] == [type(found) for found in scan(text)]
+
+
+def test_forgiven():
+    """Only a look at the status can do with any end."""
+    assert {"a"} == forgiven("${steps.a.status} == 'failed' and ${steps.b.output} == 'x' and ${inputs.i}")
+    assert set() == forgiven(None)
+
+
+def test_quoted():
+    """What stands in the task and the arguments, and not what only a condition or a check looks at."""
+    checked = ToolStep(
+        id="t",
+        tool="t",
+        args={"x": "${steps.a.output}"},
+        when="${steps.b.output} == 'x'",
+        verify={"tool": "u", "args": {"y": "${steps.c.output}"}},
+    )
+
+    assert {"a"} == quoted(checked)
+
+
+@pytest.mark.parametrize("name", ["f", "s"])
+def test_a_result_that_is_not_there_is_not_looked_at(name):
+    """Where a value decides something a sentence in its place would not do; how the step ended may be asked."""
+    output, status = find(f"${{steps.{name}.output}} ${{steps.{name}.status}}")
+    with pytest.raises(BrokenReference, match="look at its status first"):
+        look_up(output, inputs={}, results=RESULTS)
+
+    assert RESULTS[name].kind == look_up(status, inputs={}, results=RESULTS).value

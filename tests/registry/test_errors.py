@@ -1,13 +1,17 @@
 """Errors say what, which, and what there is."""
 
+from decimal import Decimal
+
 import pytest
 
 from registry.errors import (
     BadArguments,
+    CircuitOpen,
     DagwrightError,
     Garbled,
     ModelError,
     NoTypedAnswer,
+    OverBudget,
     Overloaded,
     Refused,
     ToolDenied,
@@ -15,10 +19,12 @@ from registry.errors import (
     ToolFailed,
     ToolTimedOut,
     Truncated,
+    TryAgain,
     Unable,
     Unauthorized,
     UnknownModel,
     UnknownTool,
+    Unpriced,
     Unreachable,
     WindowExceeded,
     there_are,
@@ -45,6 +51,18 @@ from registry.usage import Usage
         ),
         (Overloaded("here", "busy", retry_after=2.5), ModelError, "here is overloaded: busy; it asks to wait 2.5 s"),
         (Overloaded("here", "busy"), ModelError, "here is overloaded: busy"),
+        (CircuitOpen("here", 1.25), Unreachable, "here can't be reached: it keeps failing, and is asked again in 1.25 s"),
+        (
+            OverBudget("the run", "cost", left=Decimal("0.2"), wanted=Decimal("0.3")),
+            ModelError,
+            "the budget of the run has 0.2 dollars left, and the request may take 0.3",
+        ),
+        (OverBudget("step 'a'", "seconds", left=0), ModelError, "the budget of step 'a' has 0 seconds left"),
+        (
+            Unpriced("openai:mine"),
+            ModelError,
+            "nobody knows what 'openai:mine' charges, and money is limited: give it a price, or allow unpriced models",
+        ),
         (Refused("here", "no", parameter="seed"), ModelError, "here refused the request (parameter 'seed'): no"),
         (Unauthorized("here", "bad key"), ModelError, "here did not accept the credentials: bad key"),
         (WindowExceeded("here", "9 of 8"), ModelError, "here can't take so long a request: 9 of 8"),
@@ -53,6 +71,7 @@ from registry.usage import Usage
         (NoTypedAnswer("plan", ("a", "b"), usage=Usage()), ModelError, "no valid plan after 2 replies; the last one: b"),
         (BadArguments("add", "a is missing"), ToolError, "wrong arguments for 'add': a is missing"),
         (ToolFailed("add", "boom"), ToolError, "'add' failed: boom"),
+        (TryAgain("with two numbers"), ToolError, "try again: with two numbers"),
         (ToolTimedOut("add", 3.0), ToolError, "'add' did not answer within 3 s"),
         (ToolDenied("add", "not today"), ToolError, "'add' may not be called so: not today"),
     ],

@@ -1,11 +1,13 @@
 """Exchanges with an endpoint, in a protocol made up for the test. What providers do with them is in tests/contracts."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import aclosing, suppress
 
 import anyio
 import httpx
 import pytest
 
+from registry.allowances import Allowance, Allowances
 from registry.calls import NO_CALL, Call
 from registry.errors import Garbled, ModelError, Truncated, Unreachable
 from registry.exchange import Exchange
@@ -166,3 +168,31 @@ async def test_deadlines_and_timeouts() -> None:
         await impatient.whole(b"ask", NO_CALL, lift=spoken)
     with pytest.raises(Unreachable, match="deadline"):
         await impatient.whole(b"ask", Call(deadline=anyio.current_time() + 1), lift=spoken)
+
+
+SAID = Allowances(requests=Allowance(limit=9, remaining=4))
+
+
+@pytest.mark.parametrize(("status", "hears"), [(200, [SAID]), (429, [SAID]), (503, [])])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_call_hears_what_is_said_of_limits(status: int, hears: list[Allowances], stream: bool) -> None:
+    """As soon as the head of the answer is there, whatever becomes of the rest; not of an endpoint that is out of order."""
+    heard: list[Allowances | None] = []
+    source = answering(status, b"a.", **{"x-ratelimit-limit-requests": "9", "x-ratelimit-remaining-requests": "4"})
+    call = Call(heard=heard.append)
+    with suppress(Garbled):
+        if stream:
+            async with aclosing(source.pieces(b"ask", call, assembler=Letters(), lift=spoken)) as pieces:
+                await anext(pieces)
+        else:
+            await source.whole(b"ask", call, lift=spoken)
+
+    assert hears == heard
+
+
+async def test_most_answers_say_nothing_of_limits() -> None:
+    """Then the call hears only that there is one."""
+    heard: list[Allowances | None] = []
+    await answering(200, b"yes").whole(b"ask", Call(heard=heard.append), lift=spoken)
+
+    assert [None] == heard

@@ -1,10 +1,10 @@
-"""What is closed when an event loop ends."""
+"""Which event loop it is, and what is closed when it ends."""
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from registry.loops import at_loop_end
+from registry.loops import at_loop_end, on_asyncio, on_trio
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -26,3 +26,14 @@ def test_closed_with_the_loop(backend: str) -> None:
     anyio.run(main, backend=backend)
 
     assert ["working", "closed", "working", "closed"] == closed
+
+
+@pytest.mark.parametrize(("backend", "told"), [("asyncio", (True, False)), ("trio", (False, True))])
+def test_which_loop_it_is(backend: str, told: tuple[bool, bool]) -> None:
+    """It is one of the two while it runs, and none where none runs."""
+
+    async def main() -> tuple[bool, bool]:
+        return on_asyncio(), on_trio()
+
+    assert (False, False) == (on_asyncio(), on_trio())
+    assert told == anyio.run(main, backend=backend)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -9,9 +10,12 @@ import anyio
 import orjson
 
 from orchestrator.cli.ending import ACHIEVED
+from orchestrator.cli.forecasting import beside_actual, forecast_of
+from orchestrator.cli.limiting import limits_for
 from orchestrator.cli.options import Options
 from orchestrator.cli.runs.recalling import Recalled, named, remembered, with_journal
 from orchestrator.cli.runs.standing import FINISHED
+from orchestrator.cli.setup import Setup
 from orchestrator.cli.view import JsonLines, PlainLines, harmless, waiting_lines, watch
 from orchestrator.cli.view.board import Board, Row
 from orchestrator.cli.view.plain import WIDTH
@@ -24,6 +28,7 @@ from orchestrator.events.project import project
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.protocol import Journal
 from orchestrator.summary import summarised
+from registry.errors import ConfigurationError
 from registry.messages import Json
 
 GLANCE = 0.5
@@ -36,7 +41,7 @@ def show_run(world: World, name: str, options: Options) -> int:
     if options.as_json:
         print(orjson.dumps(_report(past)).decode())
     else:
-        _print_run(past, options, now=world.ports.now().timestamp())
+        _print_run(world, past, options)
     return ACHIEVED
 
 
@@ -82,8 +87,8 @@ def summary_of(past: Recalled) -> Summary:
     return summarised(past.facts, wall_seconds=past.facts[-1].time - past.facts[0].time, reused=0)
 
 
-def _print_run(past: Recalled, options: Options, *, now: float) -> None:
-    state, summary = past.state, summary_of(past)
+def _print_run(world: World, past: Recalled, options: Options) -> None:
+    state, summary, now = past.state, summary_of(past), world.ports.now().timestamp()
     began = datetime.fromtimestamp(past.facts[0].time, UTC).astimezone()
     holder = f" by {past.listed.holder}" if past.listed.holder else ""
     print(f"run {past.run}: {past.standing}{holder}, begun {began:%Y-%m-%d %H:%M:%S}")
@@ -95,9 +100,24 @@ def _print_run(past: Recalled, options: Options, *, now: float) -> None:
     print("\n".join(figure_lines(summary)))
     if cost := cost_told(state.usage):
         print(f"cost {cost}")
+    for line in _forecast_lines(world, past, options, summary):
+        print(line)
     for waiting in past.pending:
         print("\n".join(waiting_lines(past.run, waiting, options.next_command)))
     print("\n".join(_ending(past, options)))
+
+
+def _forecast_lines(world: World, past: Recalled, options: Options, summary: Summary) -> list[str]:
+    """What the last plan was to take, at the prices of the day it was begun, beside what the run took."""
+    if not past.state.rounds:
+        return []
+    settings = world.settings(options.config)
+    with suppress(ConfigurationError):  # a run that another program began says nothing of its models
+        options = Setup.read(past.run, past.started.setup).options(options)
+    began = datetime.fromtimestamp(past.facts[0].time, UTC)
+    limits = limits_for(settings, options)
+    ahead = forecast_of(past.state.rounds[-1].plan, settings, options, now=began, limits=limits)
+    return beside_actual(ahead, past.state.usage, summary.wall_seconds)
 
 
 def _ending(past: Recalled, options: Options) -> Iterable[str]:

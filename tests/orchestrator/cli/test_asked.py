@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.asked import asked, read_draft, read_inputs
+from orchestrator.cli.asked import asked, read_inputs, read_written
 from orchestrator.cli.options import Options
 from planner import Plan
 from registry.errors import ConfigurationError
@@ -41,7 +41,7 @@ steps: [{id: a, task: t}]
 )
 def test_values_have_the_type_that_the_plan_declares(assignment: str, expected: Any, tmp_path: Path) -> None:
     """Text is taken as it is, everything else is JSON."""
-    values, findings = read_inputs(read_draft(plan_file(tmp_path, DRAFT)), (assignment,))
+    values, findings = read_inputs(read_written(plan_file(tmp_path, DRAFT)).draft, (assignment,))
 
     assert ([expected], ()) == (list(values.values()), findings)
 
@@ -49,7 +49,7 @@ def test_values_have_the_type_that_the_plan_declares(assignment: str, expected: 
 @pytest.mark.parametrize("assignment", ["whole=5.5", "whole=five", "whole=true", "switch=1", "row={}", "record=[]", "figure="])
 def test_values_that_do_not_fit_are_findings(assignment: str, tmp_path: Path) -> None:
     """A value of another type is a finding at its input, with what to do."""
-    _, (found,) = read_inputs(read_draft(plan_file(tmp_path, DRAFT)), (assignment,))
+    _, (found,) = read_inputs(read_written(plan_file(tmp_path, DRAFT)).draft, (assignment,))
 
     assert ("P012", "/inputs/" + assignment.partition("=")[0]) == (found.code, found.place)
 
@@ -58,7 +58,7 @@ def test_a_value_may_stand_in_a_file(tmp_path: Path) -> None:
     """`@FILE` is what the file holds."""
     (tmp_path / "rows.json").write_text("[1]")
 
-    values, _ = read_inputs(read_draft(plan_file(tmp_path, DRAFT)), (f"row=@{tmp_path / 'rows.json'}",))
+    values, _ = read_inputs(read_written(plan_file(tmp_path, DRAFT)).draft, (f"row=@{tmp_path / 'rows.json'}",))
 
     assert values == {"row": [1]}
 
@@ -75,7 +75,7 @@ def test_a_value_may_stand_in_a_file(tmp_path: Path) -> None:
 def test_assignments_that_are_none(given: tuple[str, ...], told: str, tmp_path: Path) -> None:
     """What can't be understood is misuse, not a finding in the plan."""
     with pytest.raises(ConfigurationError, match=told):
-        read_inputs(read_draft(plan_file(tmp_path, DRAFT)), given)
+        read_inputs(read_written(plan_file(tmp_path, DRAFT)).draft, given)
 
 
 @pytest.mark.parametrize("name", ["plan.yaml", "plan.yml", "PLAN.JSON", "a plan without a suffix"])

@@ -14,7 +14,7 @@ CIRCLE = "goal: g\nsteps: [{id: a, task: t, depends_on: b}, {id: b, task: t, dep
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param(None, "ok: 2 steps\n", id="two"),
+        pytest.param("goal: g\nsteps: [{id: a, task: t}, {id: b, task: t2}]", "ok: 2 steps\n", id="two"),
         pytest.param("goal: g\nsteps: [{id: a, task: t, model_hint: planning}]", "ok: 1 step\n", id="one"),
         pytest.param("goal: g\nsteps: [{id: a, task: t, model_hint: big}]", "ok: 1 step\n", id="a model of the file"),
     ],
@@ -33,7 +33,7 @@ def test_all_findings_are_told(tmp_path: Path) -> None:
     result = typed("check", plan_file(tmp_path, CIRCLE))
 
     assert result.exit_code == 1
-    assert ["P005 error at /steps/1/depends_on/1", "P006 error at /steps/0/depends_on"] == [
+    assert ["P005 error at /steps/1/depends_on/1, line 2, column 75", "P006 error at /steps/0/depends_on, line 2, column 26"] == [
         line.partition(":")[0] for line in result.stdout.splitlines()
     ]
 
@@ -51,7 +51,27 @@ def test_values_are_checked_where_they_are_given(tmp_path: Path) -> None:
     """With `--input` it is asked whether that run could begin."""
     result = typed("check", plan_file(tmp_path), "--input", "times=x", "--input", "what=y")
 
-    assert {"P011", "P012", "P015"} == {line.split()[0] for line in result.stdout.splitlines()}
+    assert {"P011", "P012", "P015", "P020"} == {line.split()[0] for line in result.stdout.splitlines()}
+
+
+def test_warnings_leave_a_plan_sound(tmp_path: Path) -> None:
+    """What may be meant is told, and the plan can be run."""
+    result = typed("check", plan_file(tmp_path))
+
+    warned, sound = result.stdout.splitlines()
+    assert (0, "ok: 2 steps, 1 warning") == (result.exit_code, sound)
+    assert warned.startswith("P020 warning at /steps/1, line 9, column 5: nothing uses the result of step 'sum'")
+
+
+def test_models_are_known_unconnected(tmp_path: Path) -> None:
+    """What a model of the settings can do is known to the check, although its key is not set."""
+    weak = ModelSettings(provider="openai", api_key_env="NOT_SET", abilities={"tool_call": False}, context_window=900)
+    steps = "{id: a, task: t}, {id: b, task: u, tools: [calculator], model_hint: weak, depends_on: [a]}"
+    path = plan_file(tmp_path, f"goal: g\nsteps: [{steps}]\noutput: ${{steps.b.output}}")
+
+    result = typed("check", path, world=ScriptedWorld(greets(), Settings(models={"weak": weak})))
+
+    assert ["P025 warning", "ok: 2"] == [" ".join(line.split()[:2]) for line in result.stdout.splitlines()]
 
 
 def test_machines_read_json(tmp_path: Path) -> None:
@@ -60,7 +80,9 @@ def test_machines_read_json(tmp_path: Path) -> None:
 
     report = json.loads(result.stdout)
     assert (False, 2) == (report["ok"], report["steps"])
-    assert ["P005", "P006"] == [found["code"] for found in report["diagnostics"]]
+    assert [("P005", 2, 75), ("P006", 2, 26)] == [
+        (found["code"], found["line"], found["column"]) for found in report["diagnostics"]
+    ]
 
 
 def test_tools_of_one_s_own_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

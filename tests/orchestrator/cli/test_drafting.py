@@ -24,3 +24,15 @@ def test_what_was_mended_is_told_beside_it() -> None:
 
     assert "P005 repair" in result.stderr
     assert "P005" not in result.stdout
+
+
+def test_what_is_odd_is_told_too() -> None:
+    """A plan with an approval that stops nothing can be run, and is warned of."""
+
+    def reply(request: Request) -> Reply:
+        return asks("plan", steps=[{"id": "a", "task": "t"}, {"id": "ask", "kind": "approval", "question": "May I?"}])
+
+    result = typed("plan", "Greet the harbour", world=ScriptedWorld(ScriptedModel(reply)))
+
+    assert result.exit_code == 0
+    assert "P020 warning at /steps/1" in result.stderr

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.options import Options
-from orchestrator.cli.running import MODEST, limits_for, write_whole
-from orchestrator.limits import Limits
+from orchestrator.cli.running import write_whole
 from orchestrator.settings import Settings
 from registry.errors import ConfigurationError, Unreachable
 from registry.testing import ScriptedModel
@@ -98,12 +96,17 @@ def test_a_plan_sees_the_files_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "told"),
     [
-        pytest.param("goal: g\nsteps: []", [], "P001 error at /steps: the plan has no steps", id="no steps"),
+        pytest.param("goal: g\nsteps: []", [], "P001 error at /steps, line 2, column 1: the plan has no steps", id="no steps"),
         pytest.param("goal: [", [], "P014 error", id="no plan"),
-        pytest.param(None, [], "P011 error at /inputs/who: the input 'who' was not given", id="an input lacks"),
+        pytest.param(None, [], "P011 error at /inputs/who, line 4, column 3: the input", id="an input lacks"),
         pytest.param(None, ["-i", "who=a", "-i", "what=b"], "P015 error", id="an unknown input"),
         pytest.param(None, ["-i", "who=a", "-i", "times=b"], "P012 error at /inputs/times", id="an input that does not fit"),
-        pytest.param("goal: g\nsteps: [{id: a, task: t, tool_hint: cook}]", [], "P008 error", id="an unknown tool"),
+        pytest.param(
+            "goal: g\nsteps: [{id: a, task: t, tool_hint: cook}]",
+            [],
+            "P008 error at /steps/0/tool_hint, line 2, column 26:",
+            id="an unknown tool",
+        ),
     ],
 )
 def test_a_wrong_plan_is_told(text: str | None, arguments: list[str], told: str, tmp_path: Path) -> None:
@@ -233,18 +236,3 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert path.read_text() == "new\n"
     with pytest.raises(ConfigurationError, match="can't be written"):
         write_whole(tmp_path, "a folder is no file")
-
-
-@pytest.mark.parametrize(
-    ("models", "limits", "expected"),
-    [
-        pytest.param(("local",), Limits(), MODEST, id="the embedded model alone"),
-        pytest.param(("planning=local", "local"), Limits(), MODEST, id="in every role"),
-        pytest.param(("planning=local", "openai:x"), Limits(), Limits(), id="beside another"),
-        pytest.param((), Limits(), Limits(), id="nobody asked for it"),
-        pytest.param(("local",), Limits(rounds=2), Limits(rounds=2), id="the file says otherwise"),
-    ],
-)
-def test_limits(models: tuple[str, ...], limits: Limits, expected: Limits) -> None:
-    """The embedded model gets modest limits, unless the settings file has its own."""
-    assert expected == limits_for(Settings(limits=limits), Options(models=models))

@@ -1,5 +1,6 @@
 """How a run was begun, written down and read again."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from registry.errors import ConfigurationError
 def test_what_was_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it plain JSON, and every path a whole one."""
     monkeypatch.chdir(tmp_path)
-    options = Options(models=("a", "planning=b"), tools=("m:t",), output=Path("out.md"), inputs=("who=x",))
+    options = Options(
+        models=("a", "planning=b"), tools=("m:t",), output=Path("out.md"), inputs=("who=x",), max_cost=Decimal("0.1")
+    )
 
     setup = Setup.of(options, Path("files"), Path("s.toml"))
     written = setup.written()
@@ -25,6 +28,9 @@ def test_what_was_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monk
         "folder": str(tmp_path),
         "config": str(tmp_path / "s.toml"),
         "output": str(tmp_path / "out.md"),
+        "max_rounds": None,
+        "max_cost": "0.1",
+        "max_seconds": None,
     }
 
 
@@ -44,12 +50,15 @@ def test_no_secret_is_written_down(argument: str, expected: str) -> None:
 
 def test_what_is_said_anew_counts() -> None:
     """Models and output may change; tools and folders are those of the beginning."""
-    setup = Setup(models=("a",), tools=("m:t",), root=Path("/r"), folder=Path("/f"), output=Path("/o"))
+    setup = Setup(models=("a",), tools=("m:t",), root=Path("/r"), folder=Path("/f"), output=Path("/o"), max_rounds=2)
 
     same = setup.options(Options(quiet=True))
     other = setup.options(Options(models=("b",), output=Path("/p")))
 
-    assert Options(models=("a",), tools=("m:t",), root=Path("/r"), folder=Path("/f"), output=Path("/o"), quiet=True) == same
+    begun = Options(
+        models=("a",), tools=("m:t",), root=Path("/r"), folder=Path("/f"), output=Path("/o"), max_rounds=2, quiet=True
+    )
+    assert begun == same
     assert (("b",), Path("/p"), ("m:t",)) == (other.models, other.output, other.tools)
 
 

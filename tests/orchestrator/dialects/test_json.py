@@ -35,6 +35,7 @@ def asked(abilities: Abilities, *, may_act: bool = True) -> Request:
         pytest.param({"tool_call": {"name": "add", "arguments": [1]}}, "add", "[1]", id="a list, for the schema to refuse"),
         pytest.param({"tool_call": {"name": "say", "arguments": {"t": "ä"}}}, "say", '{"t": "ä"}', id="letters as they are"),
         pytest.param({"tool_call": {"name": "add"}, "final_answer": "x"}, "add", "{}", id="acts before it concludes"),
+        pytest.param({"name": "add", "arguments": {"a": 1}}, "add", '{"a": 1}', id="the bare call"),
     ],
 )
 def test_a_tool_call_is_read(said: Json, name: str, arguments: str) -> None:
@@ -71,6 +72,7 @@ def test_a_final_answer_is_read(text: str, answer: str) -> None:
         pytest.param('{"tool_call": "add"}', "neither", id="a call without a name"),
         pytest.param('{"tool_call": {"name": 7}}', "neither", id="a name that is none"),
         pytest.param('{"final_answer": null}', "neither", id="a null answer"),
+        pytest.param('{"name": "add", "arguments": {}, "why": "so"}', "neither", id="what only looks like a bare call"),
         pytest.param('{"tool_call": {"name": "add", "arguments": {"a": 1', "", id="cut off"),
     ],
 )
@@ -138,7 +140,9 @@ def test_observations_are_user_messages() -> None:
     """What came back is read as a message of the user, under the tool's name, with its origins."""
     seen = Observation(call_id="call", name="add", text="2", origins=("tool:add",))
 
-    assert (UserMessage(text="Observation from add:\n2", origins=("tool:add",)),) == JsonDialect({}).observed([seen])
+    assert (UserMessage(text="Observation from add:\n2", call_id="call", origins=("tool:add",)),) == JsonDialect({}).observed(
+        [seen]
+    )
 
 
 def test_the_transcript_keeps_the_reply_as_written() -> None:
@@ -146,3 +150,35 @@ def test_the_transcript_keeps_the_reply_as_written() -> None:
     reply = Reply(text='{"final_answer": "x"}', reasoning="private", opaque="{}")
 
     assert AssistantMessage(text=reply.text, reasoning="private", opaque="{}") == JsonDialect({}).said(reply)
+
+
+ACT = '{"tool_call": {"name": "add"}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        pytest.param(f'{ACT}\nObservation: 5\n{{"final_answer": "5"}}', ACT, id="a made-up observation"),
+        pytest.param(f"{ACT}\n\n  Observation from add: 5", ACT, id="in our words"),
+        pytest.param(f"So:\n{ACT}\nObservation: 5", f"So:\n{ACT}", id="after words"),
+        pytest.param(f"Observation from add:\n5\n{ACT}", None, id="what was read before, repeated"),
+        pytest.param(f"{ACT}\nObservations take time.", None, id="another word"),
+        pytest.param('{"final_answer": "a\\nObservation: b"}', None, id="in an answer"),
+        pytest.param("I think so.\nObservation: none", None, id="no object at all"),
+        pytest.param(ACT, None, id="a clean reply"),
+    ],
+)
+def test_what_a_model_makes_up_is_cut(text: str, own: str | None) -> None:
+    """From the first observation on that follows an object: only we say what was observed. All else stays."""
+    reply = Reply(text=text)
+
+    meant = JsonDialect({}).meant(reply, [SPEC])
+
+    assert (meant is reply) if own is None else (own == meant.text)
+
+
+def test_a_whole_beginning_is_not_cut_off() -> None:
+    """A model that goes on inventing until its tokens are used up has said the first part to its end."""
+    meant = JsonDialect({}).meant(Reply(text=f"{ACT}\nObservation: 5\nand then", finish="length"), [SPEC])
+
+    assert (ACT, "stop") == (meant.text, meant.finish)

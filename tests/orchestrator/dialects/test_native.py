@@ -63,3 +63,44 @@ def test_observations_are_tool_messages() -> None:
 def test_which_dialect(abilities: dict[str, bool], has_tools: bool, wanted: bool, dialect: type) -> None:
     """Native where the model can and the caller wants it; without tools a plain conversation will do."""
     assert dialect is type(dialect_for(abilities, has_tools=has_tools, use_native_tools=wanted))
+
+
+WHOLE = '{"name": "add", "arguments": {"a": 1}}'
+TYPED = ToolSpec(name="add", description="Add.", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(WHOLE, id="bare"),
+        pytest.param(f"\n<tool_call>{WHOLE}</tool_call> ", id="tagged"),
+        pytest.param(f"<function_call>\n{WHOLE}\n</function_call>", id="tagged otherwise"),
+    ],
+)
+def test_a_text_that_is_one_call_is_that_call(text: str) -> None:
+    """Some models write their call where the answer belongs. It is marked by its id."""
+    call = ToolCall(id="call_as_text", name="add", arguments='{"a":1}')
+
+    meant = Native().meant(Reply(text=text, reasoning="because"), [TYPED])
+
+    assert Reply(calls=(call,), finish="tool_calls", reasoning="because") == meant
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(Reply(text=f"Use {WHOLE}"), id="in a sentence"),
+        pytest.param(Reply(text=f"<tool_call>{WHOLE}</function_call>"), id="tags that do not match"),
+        pytest.param(Reply(text=f"<tool_call>{WHOLE}</tool_call><tool_call>{WHOLE}</tool_call>"), id="two calls"),
+        pytest.param(Reply(text=WHOLE.replace("add", "sub")), id="an unknown tool"),
+        pytest.param(Reply(text=WHOLE.replace("1", '"one"')), id="arguments that do not fit"),
+        pytest.param(Reply(text='{"name": "add", "arguments": "{}"}'), id="arguments as text"),
+        pytest.param(Reply(text="[1]"), id="a list"),
+        pytest.param(Reply(text=WHOLE, finish="length"), id="cut off"),
+        pytest.param(Reply(text=WHOLE, calls=CALLS), id="beside calls"),
+        pytest.param(Reply(text="done"), id="words"),
+    ],
+)
+def test_anything_else_is_meant_as_it_stands(reply: Reply) -> None:
+    """A call is recovered where there is no doubt, and nowhere else."""
+    assert reply is Native().meant(reply, [TYPED])

@@ -28,6 +28,20 @@ def test_it_begins_as_richly_as_the_model_allows() -> None:
         assert told.opening.text.startswith("Be brief.\n\nYou can use these tools:\n- add: Add.")
 
 
+def test_it_can_be_about_other_tools() -> None:
+    """The same abilities and the same wish, and an opening that explains what there is now."""
+    other = ToolSpec(name="sub", description="Subtract.", parameters={"type": "object"})
+    humble = speech().without(["tool_call", "json_schema"])
+    assert humble is not None
+    about = humble.about((other,))
+
+    assert "- sub: Subtract." in about.opening.text
+    assert "- add:" not in about.opening.text
+    wanted = asked(about).response_format
+    assert wanted is not None
+    assert wanted.schema is None
+
+
 def test_it_does_without_what_is_lacking() -> None:
     """Each ability that is gone takes away its part of the request, and the caller's wish holds on."""
     without_calls = speech().without(["tool_call"])

@@ -41,6 +41,8 @@ EXPECTED: tuple[Told, ...] = (
                         "place": "/steps/1/depends_on/0",
                         "message": "'luk' named no step",
                         "fix": "removed",
+                        "line": None,
+                        "column": None,
                     }
                 ],
                 "diff": {"added": ["count"], "kept": ["look"]},
@@ -104,6 +106,21 @@ EXPECTED: tuple[Told, ...] = (
                 "error": None,
                 "iter_elapsed": 0.0,
                 "artifacts": [{"name": "chart.png", "media_type": "image/png", "content": "iVBORw==", "base64": True, "size": 4}],
+            },
+        )
+    ],
+    [
+        (
+            "step_progress",
+            {
+                "step_id": "count",
+                "event": "retried",
+                "model": "",
+                "seconds": 2.0,
+                "tokens": 0,
+                "tokens_exact": False,
+                "error": "ToolFailed",
+                "message": "no",
             },
         )
     ],

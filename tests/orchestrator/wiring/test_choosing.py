@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from orchestrator.settings import ModelSettings, PriceSettings, Settings
-from orchestrator.wiring.choosing import abilities_of, choose, hints, spec_of, window_of
+from orchestrator.wiring.choosing import abilities_of, choose, hints, offered, spec_of, window_of
 from registry.errors import ConfigurationError
 from registry.models.names import ModelName
 from registry.models.specs import ModelSpec
@@ -237,3 +237,28 @@ def test_settings_that_can_not_be_are_refused(model: ModelSettings, told: str) -
     """The sentence names the model, the setting, and who takes it."""
     with pytest.raises(ConfigurationError, match=told):
         choose(Settings(keys=HOSTED.keys, models={"x": model}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "expected"),
+    [
+        pytest.param(
+            FILE, [], {"planning": "gpt-4o", "fast": "llama3.2:1b", "general": "gpt-4o", "locked": "gpt-5"}, id="the file's"
+        ),
+        pytest.param(FILE, ["small"], {"planning": "llama3.2:1b", "fast": "llama3.2:1b", "big": "gpt-4o"}, id="one for all"),
+        pytest.param(Settings(), ["openai:gpt-4o"], {"general": "gpt-4o", "openai:gpt-4o": "gpt-4o"}, id="without its key"),
+    ],
+)
+def test_what_hints_stand_for(settings: Settings, arguments: list[str], expected: dict[str, str]) -> None:
+    """Every hint has its model, also where nobody could ask it now."""
+    found = offered(settings, arguments)
+
+    assert expected == {hint: found[hint].spec.model for hint in expected}
+    assert set(hints(settings, arguments)) == set(found)
+    assert found["general"].abilities == abilities_of(found["general"].spec)
+
+
+def test_hints_that_lead_nowhere() -> None:
+    """Where no model is named at all, or by a provider that there isn't, nothing is offered."""
+    assert {} == offered(Settings())
+    assert "x" not in offered(Settings(roles={"x": ("nix:nix",)}), ["local"])

@@ -2,17 +2,23 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from pydantic import SecretStr
 
 from orchestrator.settings import ModelSettings, Settings
 from orchestrator.wiring import connect, wired
-from registry.calls import NO_CALL
-from registry.errors import ConfigurationError
+from registry.budget import Amounts, Budget
+from registry.calls import NO_CALL, Call
+from registry.errors import ConfigurationError, OverBudget, Unpriced
+from registry.governor.breaker import FAILURES
+from registry.governor.bucket import MARGIN
+from registry.governor.budgeted import CAP, unpriced
 from registry.http import HttpDoor
 from registry.messages import Request, UserMessage
 from registry.models.prices import Price
@@ -267,3 +273,83 @@ def test_connect_refuses_what_the_provider_does_not_take(given: Mapping[str, Any
     """As the settings file does."""
     with pytest.raises(ConfigurationError, match=told):
         connect("ollama:m", **given)
+
+
+@pytest.mark.parametrize("way", ["file", "argument"])
+async def test_a_set_rate_is_kept(way: str) -> None:
+    """Thirty requests a minute leave two seconds apart, whoever set that, and whoever asks."""
+    endpoints, began = Endpoints(), anyio.current_time()
+    if way == "file":
+        slow = ModelSettings(provider="openai", model="slow", base_url="http://a/v1", requests_per_minute=30)
+        async with wired(Settings(models={"slow": slow}), ["slow"], door=endpoints.door) as models:
+            asked = [models.model() for _ in range(3)]
+            for model in asked:
+                await model.chat(HELLO, NO_CALL)
+    else:
+        for _ in range(3):
+            await connect("slow", base_url="http://paced/v1", requests_per_minute=30, door=endpoints.door).chat(HELLO, NO_CALL)
+
+    assert 2 * 2 / MARGIN == pytest.approx(anyio.current_time() - began, abs=0.4)
+
+
+async def test_tokens_have_a_rate_too() -> None:
+    """What a request may take is counted: ten seconds' worth goes at once, the rest waits."""
+    endpoints, began = Endpoints(), anyio.current_time()
+    model = connect("slow", base_url="http://tokens/v1", tokens_per_minute=60, door=endpoints.door)
+    for _ in range(2):
+        await model.chat(replace(HELLO, max_tokens=1_000), NO_CALL)
+
+    assert anyio.current_time() - began > 1_000
+
+
+async def test_limits_are_learnt_from_headers() -> None:
+    """An endpoint that says that it has nothing left is asked again when it has."""
+    headers = {
+        "x-ratelimit-limit-requests": "10",
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "20s",
+    }
+    whole = {"choices": [{"message": {"content": "yes"}}]}
+    door = HttpDoor(httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, json=whole)))
+    model, began = connect("m", base_url="http://headers/v1", door=door), anyio.current_time()
+    await model.chat(HELLO, NO_CALL)
+    await model.chat(HELLO, NO_CALL)
+
+    assert 2 / MARGIN == pytest.approx(anyio.current_time() - began, abs=0.4)
+
+
+async def test_nobody_waits_for_a_model_that_others_stand_in_for() -> None:
+    """While the first one is known to be down, the second answers at once; the last one is waited for."""
+    endpoints = Endpoints(down=("a",))
+    async with wired(Settings(), ["http://a/v1#one", "http://b/v1#two"], door=endpoints.door) as models:
+        await models.model().chat(HELLO, NO_CALL)
+        await models.model().chat(HELLO, NO_CALL)
+        began, asked = anyio.current_time(), len(endpoints.seen)
+        reply = await models.model().chat(HELLO, NO_CALL)
+
+        assert ("two says hello", 1) == (reply.text, len(endpoints.seen) - asked)
+        assert 0 == pytest.approx(anyio.current_time() - began, abs=0.4)
+
+        endpoints.down = ("a", "b")
+        async with anyio.create_task_group() as group:
+            for _ in range(FAILURES):
+                group.start_soon(models.model().chat, HELLO, NO_CALL)
+            await anyio.sleep(5)
+            endpoints.down = ("a",)
+
+
+async def test_a_budget_holds_for_a_connected_model() -> None:
+    """What a call is paid from bounds it, and the cap that was set aside is sent. Money needs a price."""
+    endpoints = Endpoints()
+    price = Price(input=Decimal(1), output=Decimal(2))
+    dear = connect("m", base_url="http://dear/v1", max_concurrency=1, price=price, door=endpoints.door)
+    unknown = connect("m", base_url="http://unknown/v1", door=endpoints.door)
+    budget = Budget(Amounts(cost=Decimal("0.01")), since=anyio.current_time())
+    await dear.chat(HELLO, Call(budget=budget))
+
+    assert (CAP, 1) == (json.loads(endpoints.seen[-1].content)["max_tokens"], budget.estimated)
+    with pytest.raises(OverBudget):
+        await dear.chat(HELLO, Call(budget=budget))
+    with pytest.raises(Unpriced):
+        await unknown.chat(HELLO, Call(budget=budget))
+    assert ((), ("m",)) == (unpriced(dear), unpriced(unknown))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from planner.check.grants import Known, grant_errors
+from planner.check.grants import grant_errors
+from planner.check.known import Known
 from planner.plan import Input, ToolStep
 from tests.planner.drafts import draft, step
 
@@ -60,6 +61,14 @@ CITY = {"city": Input()}
             "/inputs",
             "no input named 'city'; there are: none",
             id="P015",
+        ),
+        pytest.param(
+            draft(step("a"), inputs={"city": Input(type="integer")}),
+            draft(step("a"), inputs={"city": Input(type="string")}),
+            "P012",
+            "/inputs/city",
+            "the input 'city' is no integer",
+            id="P012",
         ),
     ],
 )

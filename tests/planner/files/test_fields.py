@@ -21,7 +21,10 @@ from planner.files import draft_from
         pytest.param([{"task": "x"}], "/steps/0/id", "the field 'id' is missing", id="no id"),
         pytest.param([{"id": "a", "kind": "tool"}], "/steps/0/tool", "the field 'tool' is missing", id="no tool"),
         pytest.param(
-            [{"id": "a", "kind": "maap"}], "/steps/0", "there is no kind 'maap'; there are: agent, approval, tool", id="kind"
+            [{"id": "a", "kind": "maap"}],
+            "/steps/0",
+            "there is no kind 'maap'; did you mean 'map'? there are: agent, approval, map, plan, tool",
+            id="kind",
         ),
         pytest.param([{"id": "a", "kind": "approval"}], "/steps/0/question", "the field 'question' is missing", id="no question"),
         pytest.param(
@@ -33,7 +36,7 @@ from planner.files import draft_from
         pytest.param(
             [{"id": "a", "kind": "approval", "question": "?", "tool": "t"}],
             "/steps/0/tool",
-            "unknown field 'tool'; there are: depends_on, id, in_doubt, kind, on_failure, question",
+            "unknown field 'tool'; there are: depends_on, estimate, id, in_doubt, kind, on_failure, optional, question",
             id="a field of another kind",
         ),
         pytest.param([{"id": "a", "in_doubt": "hope"}], "/steps/0/in_doubt", "not one of 'ask', 'retry'", id="policy"),

@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.files.text import MAX_DEPTH, UnreadableText, json_value, plain, too_deep, yaml_value
+from planner.files.places import MAX_DEPTH, UnreadableText
+from planner.files.text import json_value, plain, too_deep, yaml_value
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -35,7 +36,7 @@ _json = st.recursive(
 )
 def test_yaml(text, expected):
     """YAML gives plain JSON values; a scalar is what it is in JSON, else text."""
-    assert expected == yaml_value(text)
+    assert expected == yaml_value(text).value
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_json_refused(text, why):
 @given(_json)
 def test_json_values(value):
     """Every JSON value is read as it is."""
-    assert value == json_value(json.dumps(value))
+    assert value == json_value(json.dumps(value)).value
 
 
 @given(st.text(alphabet="0123456789.eE+-_ntruefals~", max_size=8))
@@ -119,6 +120,6 @@ def test_slow_loader_agrees(monkeypatch):
     text = "a: &x 1"
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
 
-    assert {"a": ["no", 1]} == yaml_value("a: [no, 1]")
+    assert {"a": ["no", 1]} == yaml_value("a: [no, 1]").value
     with pytest.raises(UnreadableText, match="line 1: the anchor"):
         yaml_value(text)

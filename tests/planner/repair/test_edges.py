@@ -4,7 +4,7 @@ import pytest
 
 from planner.check import Known
 from planner.plan import Input
-from planner.repair.edges import without_circles, without_loose_edges, without_loose_references
+from planner.repair.edges import without_circles, without_loose_edges, without_loose_references, without_unpromised
 from planner.repair.entries import Entry, Ground
 from tests.planner.drafts import draft, step
 
@@ -25,6 +25,14 @@ def test_loose_edges():
     assert [("P004", "/steps/0/depends_on/0"), ("P005", "/steps/0/depends_on/1")] == [(one.code, one.place) for one in found]
 
 
+def test_a_step_that_was_split():
+    """Who waited for it waits for all its parts, in plan order; a longer name is not that of a part."""
+    parts = (step("c-2"), step("c-1"), step("c-first"), step("c_b"))
+    *_, tied = without_loose_edges(entries(*parts, step("d", "c")), ground())[0]
+
+    assert ("c-2", "c-1", "c_b") == tied.step.depends_on
+
+
 @pytest.mark.parametrize(
     ("task", "expected", "count"),
     [
@@ -42,6 +50,24 @@ def test_loose_references(task, expected, count):
 
     assert expected == mended[0].step.task
     assert ["P010"] * count == [one.code for one in found]
+
+
+@pytest.mark.parametrize(
+    ("task", "expected", "count"),
+    [
+        pytest.param("${steps.old.data.x} ${steps.b.output}", "${steps.old.data.x} ${steps.b.output}", 0, id="promised"),
+        pytest.param("${steps.old.data.y}", "${steps.old.output}", 1, id="another part"),
+        pytest.param("see ${steps.b.data.x[0]}", "see ${steps.b.output}", 1, id="of plain text"),
+        pytest.param("${inputs.i.x}", "${inputs.i}", 1, id="of an input"),
+    ],
+)
+def test_unpromised(task, expected, count):
+    """Who reads a part that nobody promised reads all of it."""
+    old = step("old", output_schema={"type": "object", "properties": {"x": {}}})
+    mended, found = without_unpromised(entries(step("a", task=task), step("b")), ground(old, inputs={"i": Input()}))
+
+    assert expected == mended[0].step.task
+    assert ["P018"] * count == [one.code for one in found]
 
 
 @pytest.mark.parametrize(

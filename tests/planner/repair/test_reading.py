@@ -107,3 +107,27 @@ def test_other_fields():
     _, found = entries_of({"goal": "g", "steps": [], "inputs": {}, "output": None, "limits": {"tokens": 1}})
 
     assert ["/limits"] == [one.place for one in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("when", "${inputs.x}"),
+        ("verify", {"judge": "?"}),
+        ("escalate", ["big"]),
+        ("retries", 3),
+        ("max_calls", 3),
+        ("output_schema", {}),
+        ("estimate", {}),
+        ("kind", "map"),
+        ("kind", "plan"),
+    ],
+)
+def test_what_is_not_for_a_model_to_set(name, value):
+    """How good a step must be, how often it is tried and what it may cost: whoever says so is told that nobody listens."""
+    ((entry,), found) = entries_of([{"id": "a", "task": "x", name: value}])
+
+    assert Step(id="a", task="x") == entry.step
+    assert [("P012", f"/steps/0/{name}", "it is not for a model to set: dropped")] == [
+        (one.code, one.place, one.message) for one in found
+    ]

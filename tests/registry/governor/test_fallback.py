@@ -6,8 +6,10 @@ import pytest
 
 from registry.calls import NO_CALL, Call
 from registry.errors import (
+    CircuitOpen,
     ConfigurationError,
     Garbled,
+    OverBudget,
     Overloaded,
     Refused,
     Truncated,
@@ -36,7 +38,9 @@ def down(name: str, **about) -> ScriptedModel:
     return ScriptedModel([Unreachable(name, "gone")], name=name, **about)
 
 
-@pytest.mark.parametrize("error", [Unreachable("a", "gone"), Overloaded("a", "busy"), Unauthorized("a", "no key"), NOBODY])
+@pytest.mark.parametrize(
+    "error", [Unreachable("a", "gone"), CircuitOpen("a", 1), Overloaded("a", "busy"), Unauthorized("a", "no key"), NOBODY]
+)
 async def test_the_next_model_steps_in(error):
     """A model that is down, overloaded, locked or not there is passed over, at its cost."""
     error.usage = Usage(requests=3)
@@ -55,9 +59,17 @@ async def test_a_model_that_does_not_say_what_it_cost():
     assert UNMETERED + SCRIPTED_USAGE == (await model.chat(HELLO, CALL)).usage
 
 
-@pytest.mark.parametrize("error", [Refused("a", "bad", status=400), Garbled("a", "html"), Truncated("a", "cut")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        Refused("a", "bad", status=400),
+        Garbled("a", "html"),
+        Truncated("a", "cut"),
+        OverBudget("the run", "tokens", left=1, wanted=2),
+    ],
+)
 async def test_other_faults_are_not_tried_elsewhere(error):
-    """A wrong request is wrong everywhere, and a reply that is no good was paid for."""
+    """A wrong request is wrong everywhere, a reply that is no good was paid for, and money that is spent is spent."""
     model = FallbackModel([ScriptedModel([error]), ScriptedModel(["never"])])
 
     with pytest.raises(type(error)):

@@ -7,6 +7,7 @@ import pytest
 
 from registry.calls import NO_CALL, Call
 from registry.errors import (
+    CircuitOpen,
     Garbled,
     ModelError,
     NoTypedAnswer,
@@ -17,7 +18,7 @@ from registry.errors import (
     Unreachable,
     WindowExceeded,
 )
-from registry.governor.retry import RetryingModel, next_delay
+from registry.governor.retry import LONGEST_OUTAGE, MOST_ATTEMPTS, RetryingModel, next_delay
 from registry.messages import Reply, Request, Reset, TextPiece, UserMessage
 from registry.testing import SCRIPTED_USAGE, CutAfter, FaultyModel, ScriptedModel
 from registry.usage import UNMETERED, Usage
@@ -145,3 +146,32 @@ async def test_a_stream_that_was_cut_is_not_asked_for_again():
     assert TextPiece("a ") == await anext(stream)
     with pytest.raises(Truncated):
         await anext(stream)
+
+
+async def test_finding_an_open_circuit_is_no_attempt():
+    """Nothing was sent, so all attempts are left when the endpoint is back."""
+    began = anyio.current_time()
+    shut = [CircuitOpen("here", 1.0) for _ in range(MOST_ATTEMPTS + 3)]
+
+    reply = await retrying([*shut, BUSY, "at last"]).chat(HELLO, NO_CALL)
+
+    assert "at last" == reply.text
+    assert len(shut) + 0.5 == pytest.approx(anyio.current_time() - began, abs=0.2)
+    assert SCRIPTED_USAGE + UNMETERED == reply.usage
+
+
+async def test_what_the_probe_cost_is_kept():
+    """The one that asked for all was sent, and is paid for."""
+    reply = await retrying([CircuitOpen("here", 1.0, usage=UNMETERED), "at last"]).chat(HELLO, NO_CALL)
+
+    assert SCRIPTED_USAGE + UNMETERED == reply.usage
+
+
+@pytest.mark.parametrize(("patience", "asked"), [(0.0, 1), (2.5, 3), (LONGEST_OUTAGE, 31)])
+async def test_patience_with_an_outage_ends(patience, asked):
+    """At once where another model stands behind it."""
+    model = ScriptedModel(lambda _: CircuitOpen("here", 1.0))
+    with pytest.raises(CircuitOpen):
+        await RetryingModel(model, jitter=lambda: 0.0, patience=patience).chat(HELLO, NO_CALL)
+
+    assert asked == len(model.requests)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from registry.errors import (
+    CircuitOpen,
     Garbled,
     ModelError,
     NoTypedAnswer,
@@ -103,7 +104,8 @@ def each_kind() -> list[ModelError]:
     return [
         ModelError("out of luck", usage=Usage(requests=2)),
         Unreachable("here", "no line"),
-        Overloaded("here", "busy", retry_after=1.5),
+        CircuitOpen("here", 1.5),
+        Overloaded("here", "busy", status=429, retry_after=1.5),
         Overloaded("here", "busy"),
         Refused("here", "no tools", status=400, parameter="tools", codes=("unsupported",)),
         Unauthorized("here", "no"),
@@ -130,7 +132,7 @@ def test_an_error_is_revived(error: ModelError) -> None:
 def test_every_fact_of_an_error_is_kept(kind: type[ModelError]) -> None:
     """What a constructor takes is in the recording under its own name."""
     taken: dict[str, Any] = {name: "x" for name in inspect.signature(kind).parameters if name not in ("usage", "last")}
-    if kind is Overloaded:
+    if kind in (CircuitOpen, Overloaded):
         taken["retry_after"] = 1.0
 
     assert taken.items() <= RecordedError.of(kind(**taken)).facts.items()

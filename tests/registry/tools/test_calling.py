@@ -1,5 +1,7 @@
 """The door through which tools are called."""
 
+import sys
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from registry.calls import NO_CALL, Call
-from registry.errors import BadArguments, Overloaded, ToolDenied, ToolError, ToolFailed
+from registry.errors import BadArguments, Overloaded, ToolDenied, ToolError, ToolFailed, TryAgain
 from registry.messages import Json, ToolCall, ToolSpec
-from registry.tools.calling import as_tool_error, ask_tool, call_tool, due_arguments
+from registry.tools.calling import as_tool_error, ask_tool, call_tool, due_arguments, told
 from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import ABSENT, Effect, Observation, ToolTraits
@@ -54,8 +56,8 @@ class ForeignTool:
         return result
 
 
-async def called(foreign: ForeignTool, arguments: str = '{"n": 1}', call: Call = NO_CALL, **options: int) -> Observation:
-    return await call_tool(ToolRegistry([foreign]), wanted("foreign", arguments), call, **options)
+async def called(foreign: ForeignTool, arguments: str = '{"n": 1}', call: Call = NO_CALL) -> Observation:
+    return await call_tool(ToolRegistry([foreign]), wanted("foreign", arguments), call)
 
 
 async def test_text() -> None:
@@ -72,6 +74,20 @@ async def test_trusted_data() -> None:
     assert seen == Observation(call_id="c2", name="numbers", text="[1,2]", data=[1, 2], seconds=seen.seconds)
 
 
+async def test_a_name_is_the_one_that_is_meant() -> None:
+    """A tool whose own name has a prefix, or is long, is called so in what is observed of it."""
+    names = ("functions.echo", "x" * 128)
+    tools = ToolRegistry([tool(name=name)(_silent) for name in names])
+
+    seen = [await call_tool(tools, wanted(name), NO_CALL) for name in ("echo", "functions.echo", f"tools.{names[1]}")]
+
+    assert [names[0], *names] == [each.name for each in seen]
+
+
+async def _silent() -> str:
+    return "..."
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "error", "text"),
     [
@@ -85,6 +101,20 @@ async def test_trusted_data() -> None:
             "BadArguments",
             "wrong arguments for 'echo': they must be a JSON object, but are null: null",
             id="null",
+        ),
+        pytest.param(
+            "echo",
+            '["hi"]',
+            "BadArguments",
+            """wrong arguments for 'echo': they must be a JSON object, but are an array: ["hi"]""",
+            id="array",
+        ),
+        pytest.param(
+            "echo",
+            '"hi"',
+            "BadArguments",
+            "wrong arguments for 'echo': they are not JSON: Expecting value at character 1: hi",
+            id="a string",
         ),
         pytest.param("echo", "", "BadArguments", "wrong arguments for 'echo': text is required, but missing", id="missing"),
         pytest.param(
@@ -122,6 +152,7 @@ async def test_foreign_tools_are_checked_by_their_schema() -> None:
             ToolFailed("foreign", "no such page"), "ToolFailed", "'foreign' failed: no such page", id="its own sentence"
         ),
         pytest.param(ToolDenied("foreign", "read only"), "ToolDenied", "'foreign' may not be called so: read only", id="denied"),
+        pytest.param(TryAgain("with a later date"), "TryAgain", "try again: with a later date", id="another try"),
         pytest.param(
             Overloaded("m", "busy"),
             "ToolFailed",
@@ -157,6 +188,7 @@ def test_an_error_that_cant_be_told() -> None:
             raise RuntimeError
 
     assert str(as_tool_error("t", Mute())) == "'t' failed: Mute"
+    assert told(ExceptionGroup("g", [Mute(), KeyError("x"), ExceptionGroup("h", [OSError()])])) == "Mute; KeyError: 'x'; OSError"
 
 
 @pytest.mark.parametrize(
@@ -177,11 +209,19 @@ async def test_retries(effect: Effect, retries: int, runs: int, error: str | Non
     assert (runs, error) == (len(foreign.calls), seen.error)
 
 
-async def test_a_denial_is_not_retried() -> None:
-    """What a policy forbids it will forbid again."""
-    foreign = ForeignTool(ToolDenied("foreign", "no"), effect="pure", retries=3)
+@pytest.mark.parametrize(
+    "raised",
+    [
+        pytest.param(ToolDenied("foreign", "no"), id="a policy forbids it"),
+        pytest.param(ToolFailed("foreign", "closed"), id="the tool knows that it is no use"),
+        pytest.param(TryAgain("ask for less"), id="the model has to change something"),
+    ],
+)
+async def test_what_would_be_the_same_again_is_not_retried(raised: ToolError) -> None:
+    """The same call comes to the same, so the model reads it at once."""
+    foreign = ForeignTool(raised, effect="pure", retries=3)
 
-    assert (await called(foreign)).error == "ToolDenied"
+    assert (await called(foreign)).error == type(raised).__name__
     assert len(foreign.calls) == 1
 
 
@@ -198,9 +238,9 @@ async def test_a_denial_is_not_retried() -> None:
 )
 async def test_empty_results(effect: Effect, again: int, results: list[object], runs: int, text: str) -> None:
     """An empty result of a repeatable tool is asked for again, and never shown as nothing."""
-    foreign = ForeignTool(*results, effect=effect)
+    foreign = ForeignTool(*results, effect=effect, again_if_empty=again)
 
-    seen = await called(foreign, again_if_empty=again)
+    seen = await called(foreign)
 
     assert (runs, text, None) == (len(foreign.calls), seen.text, seen.error)
 
@@ -300,6 +340,101 @@ async def test_many_calls_side_by_side() -> None:
 
 
 @pytest.mark.real_clock
+async def test_a_timeout_does_not_wait_for_the_thread() -> None:
+    """The model reads that the call may still be at work; what comes of it later is dropped."""
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    @tool(timeout=0.05)
+    def block() -> str:
+        begun.set()
+        release.wait(30)
+        ended.set()
+        return "late"
+
+    with anyio.fail_after(10):
+        seen = await call_tool(ToolRegistry([block]), wanted("block"), NO_CALL)
+    over = ended.is_set()
+    release.set()
+
+    assert (True, False, "ToolTimedOut") == (begun.is_set(), over, seen.error)
+    assert (
+        "'block' did not answer within 0.05 s; it can't be stopped and may still be at work, and what comes of it is lost"
+        == seen.text
+    )
+
+
+async def test_a_tool_that_is_told_to_stop_may_have_something_to_say() -> None:
+    """What it returns when its time is over is its result."""
+
+    @tool(timeout=5)
+    async def collect() -> str:
+        try:
+            await anyio.sleep(100)
+        finally:
+            return "as far as I came"  # noqa: B012
+
+    assert "as far as I came" == (await call_tool(ToolRegistry([collect]), wanted("collect"), NO_CALL)).text
+
+
+@pytest.mark.parametrize("result", [pytest.param(dict, id="a class"), pytest.param(threading.Lock(), id="a lock")])
+async def test_a_result_that_cannot_be_shown_is_an_error(result: object) -> None:
+    """It names the tool and the type, and says that the call itself was made."""
+    seen = await called(ForeignTool(result, effect="pure", retries=1))
+
+    why = f"it ran to its end, but what it returned is a value of type {type(result).__name__}, which can't be shown as text"
+    assert ("ToolFailed", f"'foreign' failed: {why}") == (seen.error, seen.text)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        pytest.param(SystemExit(3), id="bare"),
+        pytest.param(BaseExceptionGroup("g", [SystemExit(3)]), id="in a group"),
+    ],
+)
+async def test_a_tool_cannot_end_the_program(raised: BaseException) -> None:
+    """Whoever calls `sys.exit` in a tool has failed to answer; it is no success, and is not tried again."""
+
+    @tool(effect="pure", retries=3)
+    async def leave() -> None:
+        raise raised
+
+    seen = await call_tool(ToolRegistry([leave]), wanted("leave"), NO_CALL)
+
+    assert ("ToolFailed", "'leave' failed: SystemExit: 3") == (seen.error, seen.text)
+
+
+@pytest.mark.real_clock
+async def test_a_thread_cannot_end_the_program() -> None:
+    """Nor does `sys.exit` in a thread."""
+
+    @tool
+    def leave() -> None:
+        sys.exit(3)
+
+    assert "'leave' failed: SystemExit: 3" == (await call_tool(ToolRegistry([leave]), wanted("leave"), NO_CALL)).text
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        pytest.param(KeyboardInterrupt(), id="bare"),
+        pytest.param(BaseExceptionGroup("g", [KeyboardInterrupt(), ValueError()]), id="among others"),
+    ],
+)
+async def test_the_user_can_end_the_program(raised: BaseException) -> None:
+    """Ctrl-C is nothing for a model to read, wherever it comes up."""
+
+    @tool
+    async def work() -> None:
+        raise raised
+
+    with pytest.raises(type(raised)) as passed:
+        await call_tool(ToolRegistry([work]), wanted("work"), NO_CALL)
+    assert raised is passed.value
+
+
+@pytest.mark.real_clock
 async def test_threads_and_stop_iteration() -> None:
     """A sync tool that runs an iterator dry fails like any other, in its thread."""
 
@@ -393,6 +528,7 @@ async def test_a_tool_says_that_a_call_did_not_happen() -> None:
         pytest.param(None, {}, "returned None, which is neither a result nor ABSENT", id="neither yes nor no"),
         pytest.param(ConnectionError("down"), {}, "ConnectionError: down", id="broken"),
         pytest.param("late", {"timeout": 0.5}, "did not answer within 0.5 s", id="late"),
+        pytest.param(object(), {}, "a value of type object, which can.t be shown", id="nothing to show"),
     ],
 )
 async def test_a_tool_that_cannot_say(found: object, traits: dict[str, float], why: str) -> None:

@@ -1,12 +1,10 @@
 """Functions as tools."""
 
 import threading
-import time
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Annotated, Any
 
-import anyio
 import pytest
 from pydantic import Field
 
@@ -49,6 +47,7 @@ def test_decorator_with_arguments() -> None:
         effect="keyed",
         timeout=3,
         retries=2,
+        again_if_empty=0,
         concurrent=True,
         pinned=True,
         trusted=True,
@@ -62,6 +61,7 @@ def test_decorator_with_arguments() -> None:
         effect="keyed",
         timeout=3,
         retries=2,
+        again_if_empty=0,
         concurrent=True,
         pinned=True,
         trusted=True,
@@ -130,24 +130,6 @@ async def test_sync_function_runs_in_a_thread() -> None:
         return threading.current_thread() is threading.main_thread()
 
     assert await here.run({}, NO_CALL) is False
-
-
-@pytest.mark.real_clock
-async def test_cancelled_wait_leaves_the_thread() -> None:
-    """A thread that blocks does not hold up the cancellation of its wait."""
-    release = threading.Event()
-
-    @tool
-    def block() -> None:
-        release.wait(10)
-
-    began = time.monotonic()
-    with anyio.move_on_after(0.05) as scope:
-        await block.run({}, NO_CALL)
-    release.set()
-
-    assert scope.cancelled_caught
-    assert time.monotonic() - began < 5
 
 
 async def test_threads_are_a_port() -> None:
@@ -221,6 +203,21 @@ async def _add_one(a: int) -> int:
 async def test_anything_callable_can_be_a_tool(function: Callable[..., Any]) -> None:
     """All ways to write a callable end in the same result."""
     assert await FunctionTool(function, name="t", threads=inline).run({"a": 2}, NO_CALL) == 3
+
+
+def test_a_function_with_some_of_its_arguments_keeps_its_name() -> None:
+    """Name and description are those of the function, whatever was given to it beforehand."""
+    made = tool(partial(partial(add), b=2))
+
+    assert ("add", "Add two numbers.") == (made.spec.name, made.spec.description)
+
+
+def test_a_lambda_needs_a_name() -> None:
+    """Its own is none that anybody could call it by."""
+    with pytest.raises(ConfigurationError, match="a lambda has no name that a model could call it by"):
+        tool(lambda a: a)
+
+    assert "one" == tool(name="one")(lambda: 1).spec.name
 
 
 def test_as_tool() -> None:

@@ -57,9 +57,21 @@ def test_with_tools_makes_another() -> None:
     assert ToolRegistry().names == ()
 
 
+def test_how_many_calls_go_side_by_side() -> None:
+    """It is said of a set of tools, holds for all that are made of it, and is at least one."""
+    narrow = TOOLS.with_width(2)
+
+    assert (16, 2) == (TOOLS.width, narrow.width)
+    assert [(2, 1), (2, 4)] == [
+        (each.width, len(each)) for each in (narrow.only(["plain"]), narrow.with_tools(tool(name="e")(plain)))
+    ]
+    with pytest.raises(ConfigurationError, match="0 calls can't go side by side"):
+        TOOLS.with_width(0)
+
+
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, id=ascii(name)[:20]) for name in ("calendar.create", "files/read", "Scan Dockerfile", "é", "x" * 80)],
+    [pytest.param(name, id=ascii(name)[:20]) for name in ("calendar.create", "files/read", "Scan Dockerfile", "é", "x" * 128)],
 )
 def test_any_name_that_can_be_printed(name: str) -> None:
     """A tool is named as its maker likes, and found by that."""
@@ -83,7 +95,7 @@ def test_prefixes_make_no_difference() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, id=ascii(name)[:20]) for name in ("", " ", "a ", "x" * 81, "a\n", "\x00", "\u200b", "\ud800", "\u2028")],
+    [pytest.param(name, id=ascii(name)[:20]) for name in ("", " ", "a ", "x" * 129, "a\n", "\x00", "\u200b", "\ud800", "\u2028")],
 )
 def test_bad_names_are_refused(name: str) -> None:
     """A name that nobody can read or write is said at once."""

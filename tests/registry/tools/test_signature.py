@@ -56,6 +56,25 @@ def test_schema_is_plain() -> None:
     assert "default" not in properties["token"]
 
 
+def test_who_describes_a_parameter() -> None:
+    """Its own words come first, then the function's docstring, then what is said of its type."""
+
+    class Spot(BaseModel):
+        """Somewhere."""
+
+        name: str
+
+    def travel(
+        start: Spot, goal: Spot, over: Annotated[Spot, Field(description="what lies between")], back: Spot | None = None
+    ) -> None: ...
+
+    schema = Signature("travel", travel, {"goal": "where to", "over": "not this", "back": "if at all"}).schema
+
+    assert {"start": "Somewhere.", "goal": "where to", "over": "what lies between", "back": "if at all"} == {
+        name: member["description"] for name, member in schema["properties"].items()
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "sent", "read"),
     [

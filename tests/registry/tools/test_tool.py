@@ -1,7 +1,10 @@
 """How a tool may be run, by its traits."""
 
+from typing import Any
+
 import pytest
 
+from registry.errors import ConfigurationError
 from registry.tools.tool import Effect, ToolTraits
 
 
@@ -20,6 +23,20 @@ def test_the_effect_decides(effect: Effect, side_by_side: bool, repeatable: bool
 def test_a_tool_may_say_otherwise(concurrent: bool) -> None:
     """`concurrent` goes before what the effect suggests."""
     assert {concurrent} == {ToolTraits(effect=effect, concurrent=concurrent).side_by_side for effect in ("pure", "unkeyed")}
+
+
+@pytest.mark.parametrize(
+    ("traits", "told"),
+    [
+        pytest.param({"timeout": 0}, "timeout of 0 s", id="no time"),
+        pytest.param({"retries": -1}, "-1 retries", id="fewer than none"),
+        pytest.param({"again_if_empty": 3}, "called again 3 times", id="too often"),
+    ],
+)
+def test_nonsense_is_refused(traits: dict[str, Any], told: str) -> None:
+    """A number that no call could go by is the author's error, said when the tool is made."""
+    with pytest.raises(ConfigurationError, match=told):
+        ToolTraits(**traits)
 
 
 def test_the_default_is_the_careful_one() -> None:

@@ -103,7 +103,7 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     raised = fault("https://x", 429, headers, b"")
 
     assert isinstance(raised, Overloaded)
-    assert seconds == raised.retry_after
+    assert (429, seconds) == (raised.status, raised.retry_after)
 
 
 def test_retry_delay_in_the_body() -> None:

@@ -1,0 +1,84 @@
+"""How a step ends: what its work came to, as the result that others read."""
+
+from orchestrator.agent import AgentResult
+from orchestrator.errors import AgentStopped, IterationsExhausted, NothingToMap, NotVerified, OutputUnfit, StepTimedOut
+from planner import AnyStep, BrokenReference, Step
+from planner.errors import Undecided
+from planner.results import Failed, Skipped, StepResult, Succeeded
+from registry.errors import DagwrightError, ModelError
+from registry.origins import TRUSTED, Origins, joined
+from registry.usage import Usage
+
+
+def failed(step: AnyStep, error: DagwrightError) -> Failed:
+    """The step's end by an error."""
+    return Failed(step=step.id, error=type(error).__name__, message=str(error), usage=_cost(error), origins=_origins(error))
+
+
+def spoilt(result: Succeeded, error: DagwrightError) -> Failed:
+    """A result that turned out not to be good: what it cost was paid all the same, and what it says stays to be read."""
+    return Failed(
+        step=result.step,
+        error=type(error).__name__,
+        message=str(error),
+        output=result.output,
+        model=result.model,
+        usage=result.usage + _cost(error),
+        seconds=result.seconds,
+        iterations=result.iterations,
+        origins=joined(result.origins, _origins(error)),
+    )
+
+
+def refused(result: StepResult, denial: DagwrightError) -> StepResult:
+    """A result that a hook does not let through; what it cost was paid all the same."""
+    if isinstance(result, Skipped):
+        return result
+    return Failed(
+        step=result.step,
+        error=type(denial).__name__,
+        message=str(denial),
+        model=result.model,
+        usage=result.usage,
+        seconds=result.seconds,
+        iterations=result.iterations,
+        origins=result.origins,
+    )
+
+
+def ended(step: Step, result: AgentResult, *, seconds: float, late: StepTimedOut | None, limit: int) -> StepResult:
+    """The loop's outcome as the step's end: a success only when it is "completed", or what the step accepts besides."""
+    assert result.outcome != "suspended"
+    if result.outcome == "completed" or result.outcome in step.accept:
+        return Succeeded(
+            step=step.id,
+            output=result.answer,
+            outcome=result.outcome,
+            model=result.model,
+            usage=result.usage,
+            seconds=seconds,
+            iterations=result.iterations,
+            origins=result.origins,
+        )
+    stopped = IterationsExhausted(limit) if result.outcome == "exhausted" else AgentStopped(result.outcome)
+    error = late or result.error or stopped
+    return Failed(
+        step=step.id,
+        error=type(error).__name__,
+        message=str(error),
+        outcome=result.outcome,
+        output=result.answer,
+        model=result.model,
+        usage=result.usage,
+        seconds=seconds,
+        iterations=result.iterations,
+        origins=result.origins,
+    )
+
+
+def _origins(error: DagwrightError) -> Origins:
+    return error.origins if isinstance(error, BrokenReference | Undecided | NothingToMap | NotVerified) else TRUSTED
+
+
+def _cost(error: DagwrightError) -> Usage:
+    return error.usage if isinstance(error, ModelError | OutputUnfit | NotVerified) else Usage()

@@ -1,0 +1,110 @@
+"""Warnings of work that is done for nothing, or that nobody could take in."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from planner.check.known import Known
+from planner.diagnostics import Diagnostic, pointer, warning
+from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, PlanStep, Step, ToolStep
+from planner.references import implied, only
+from registry.tools.tool import ToolTraits
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+LEAST_TOKENS = 200
+"""What a result must be given of a model's window so that it still says something."""
+
+_GENERAL, _SYNTHESIS = "general", "synthesis"
+
+
+def unused(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
+    """P020: steps without effects of their own that lead to nothing: not to the output, nor to a step with effects."""
+    used = _leading_to(edges, (step.id for step in draft.steps if _counts(step, draft, known)))
+    for index, step in enumerate(draft.steps):
+        if step.id not in used:
+            what = "approval" if isinstance(step, ApprovalStep) else "result"
+            yield warning(
+                "P020",
+                pointer("steps", index),
+                f"nothing uses the {what} of step {step.id!r}",
+                fix="let a step that needs it depend on it, or remove it",
+            )
+
+
+def serialising(draft: Draft, known: Known) -> Iterator[Diagnostic]:
+    """P021: a call of a pure tool waits for a step that it reads nothing of and that changes nothing."""
+    steps = {step.id: step for step in draft.steps}
+    for index, step in enumerate(draft.steps):
+        if not isinstance(step, ToolStep) or acts(step, known):
+            continue
+        read = set(implied(step))
+        for number, dependency in enumerate(step.depends_on):
+            before = steps[dependency]
+            if dependency not in read and not isinstance(before, ApprovalStep) and not acts(before, known):
+                yield warning(
+                    "P021",
+                    pointer("steps", index, "depends_on", number),
+                    f"step {step.id!r} waits for {dependency!r} and reads nothing of it",
+                    fix="remove the dependency, or refer to its result",
+                )
+
+
+def crowding(draft: Draft, known: Known) -> Iterator[Diagnostic]:
+    """P022: so many results come together that the model's window can't hold a fair part of each."""
+    for index, step in enumerate(draft.steps):
+        if isinstance(step, Step):
+            yield from _crowd(pointer("steps", index), len(step.depends_on), step.model_hint or _GENERAL, known)
+    if draft.output is None:
+        yield from _crowd("/steps", len(draft.steps), _SYNTHESIS, known)
+
+
+def acts(step: AnyStep, known: Known) -> bool:
+    """Whether the step may change anything beyond its own result, as far as anybody said."""
+    match step:
+        case ApprovalStep():
+            return False
+        case Step(tools=tools):
+            names: Iterable[str] = known.tools if tools is None else tools
+        case ToolStep(tool=tool):
+            names = (tool,)
+        case MapStep(step=inner):
+            return acts(inner, known)
+        case PlanStep(plan=plan):
+            return any(acts(inner, known) for inner in plan.steps)
+    return any(name not in known.traits or _changes(known.traits[name]) for name in names)
+
+
+def _changes(traits: ToolTraits) -> bool:
+    return traits.effect != "pure" and not traits.answered_by_user
+
+
+def _counts(step: AnyStep, draft: Draft, known: Known) -> bool:
+    """Whether the step is wanted for itself, whatever follows it."""
+    if draft.output is None:
+        return not isinstance(step, ApprovalStep)
+    named = only(draft.output)
+    return (named is not None and named.name == step.id) or acts(step, known)
+
+
+def _leading_to(edges: "nx.DiGraph[str]", steps: Iterable[str]) -> set[str]:
+    """These steps and all that they wait for."""
+    found: set[str] = set()
+    ahead = list(steps)
+    while ahead:
+        step = ahead.pop()
+        if step not in found:
+            found.add(step)
+            ahead.extend(edges.predecessors(step))
+    return found
+
+
+def _crowd(place: str, results: int, hint: str, known: Known) -> Iterator[Diagnostic]:
+    window = known.models[hint].context_window if hint in known.models else None
+    if window is not None and results * LEAST_TOKENS > window - window // 4:
+        yield warning(
+            "P022",
+            place,
+            f"{results:,} results come together in a window of {window:,} tokens",
+            fix="merge them in groups first, or name a model with a larger window",
+        )

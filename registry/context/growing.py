@@ -1,0 +1,43 @@
+"""A conversation that goes on: while there is room for all of it, a lap costs no more than what is new in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from registry.context.estimating import request_tokens
+from registry.context.guard import NO_HANDLES, ContextGuard, Fitted, as_read
+from registry.context.pairing import repaired
+from registry.messages import Message, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """Messages that need no repair, as they are and as they are shown, and the tokens of either."""
+
+    messages: tuple[Message, ...] = ()
+    shown: tuple[Message, ...] = ()
+    tokens: int = 0
+    shown_tokens: int = 0
+
+
+class Growing:
+    """One conversation's own: `govern` is the guard's, but remembers what it made of the messages so far.
+
+    What a result can be read by must not change while `handles` stays the same object.
+    """
+
+    def __init__(self, guard: ContextGuard) -> None:
+        self._guard, self._past, self._handles = guard, _Past(), NO_HANDLES
+
+    def govern(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, handles: Mapping[str, str]) -> Fitted:
+        """What the guard says of the messages. Raises as it does."""
+        whole, past = tuple(messages), self._past
+        if handles is not self._handles or whole[: len(past.messages)] != past.messages:
+            past = _Past()
+        new = whole[len(past.messages) :]
+        if repaired(new) == new:
+            shown = as_read(new, handles)
+            tokens, shown_tokens = past.tokens + request_tokens(new), past.shown_tokens + request_tokens(shown)
+            self._past, self._handles = _Past(whole, past.shown + shown, tokens, shown_tokens), handles
+            if self._guard.has_room(tokens, shown_tokens, tools):
+                return Fitted(messages=self._past.shown)
+        return self._guard.govern(whole, tools, handles=handles)
