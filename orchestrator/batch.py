@@ -27,7 +27,7 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
 
     Raises the `StepError` of a call that is not to be gone without.
     """
-    named = [replace(each, name=tools.tools.meant(each.name)) for each in wanted]
+    named = [_meant(tools, each) for each in wanted]
     keyed = [(each, replace(call, key=tools.key(each, call))) for each in named]
     seen: list[Observed] = []
     for group in _groups(tools, keyed):
@@ -39,6 +39,11 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
             seen.extend(await _observe_side_by_side(tools, _after(seen, group), hooks))
         await checkpoint_if_cancelled()  # a tool may have caught what was meant for us
     return tuple(seen)
+
+
+def _meant(tools: JournalledTools, wanted: ToolCall) -> ToolCall:
+    name = tools.tools.meant(wanted.name)
+    return wanted if name == wanted.name else replace(wanted, name=name)
 
 
 def _groups(tools: JournalledTools, keyed: Sequence[tuple[ToolCall, Call]]) -> Iterator[list[tuple[ToolCall, Call]]]:

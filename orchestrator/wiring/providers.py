@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
@@ -60,6 +61,7 @@ def slots(base_url: str) -> int:
     return LOCAL_SLOTS if is_here(base_url) else HOSTED_SLOTS
 
 
+@cache
 def is_here(base_url: str) -> bool:
     """Whether the endpoint is on this machine."""
     host = urlsplit(base_url).hostname or ""

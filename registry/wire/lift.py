@@ -4,6 +4,7 @@ What is lifted here field by field serves whole replies and streams alike.
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 
@@ -46,6 +47,7 @@ MOST = 2**53
 
 _LONG_NUMBER = b"0" * 19
 _ALL_DIGITS_NOUGHT = bytes.maketrans(b"123456789", b"000000000")
+_AS_A_VALUE = re.compile(rb"[\s:,\[-]\d{19}")
 
 DEEPEST = 250
 """Levels of nesting beyond which JSON is not read: no writer of JSON that we have would get it out again."""
@@ -90,12 +92,17 @@ def decoded(data: bytes, endpoint: str) -> Json:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         value = _decoded_leniently(data, endpoint)
-    if (b"_call" in data or b"tool_use" in data) and _LONG_NUMBER in data.translate(_ALL_DIGITS_NOUGHT):
+    if (b"_call" in data or b"tool_use" in data) and _has_long_number(data):
         # The fast reader rounds whole numbers beyond 64 bits, and what a tool is given must be exact.
         value = _decoded_leniently(data, endpoint)
     if len(data) > 2 * DEEPEST and data.count(b"[") + data.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
         raise _garbled(data, endpoint)
     return value
+
+
+def _has_long_number(data: bytes) -> bool:
+    """Cheap where there are no long rows of digits; an id may have one, and is no number."""
+    return _LONG_NUMBER in data.translate(_ALL_DIGITS_NOUGHT) and _AS_A_VALUE.search(data) is not None
 
 
 def _decoded_leniently(data: bytes, endpoint: str) -> Json:
