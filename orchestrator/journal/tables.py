@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.records import Draft, Row, read_alone
 
+_AT_ONCE = 500
+"""How many keys one query asks for: SQLite takes a limited number of values."""
+
 
 class Tables:
     """What is known of runs, within one transaction. A run goes by its number, which outlasts its name."""
@@ -40,7 +43,7 @@ class Tables:
 
         Raises `JournalDamaged`, before anything is written, when what is there already is not sound.
         """
-        outcomes = {draft.key: known for draft in drafts if draft.key and (known := self._outcome(run, number, draft.key))}
+        outcomes = self._outcomes(run, number, [draft.key for draft in drafts if draft.key])
         rows, all_of_them, last = [], [], self.last(number)
         for draft in drafts:
             known = outcomes.get(draft.key) if draft.key else None
@@ -66,7 +69,13 @@ class Tables:
         self._connection.execute("DELETE FROM claims WHERE run = ?", (number,))
         self._connection.execute("DELETE FROM runs WHERE id = ?", (number,))
 
-    def _outcome(self, run: str, number: int, key: str) -> Recorded | None:
-        query = "SELECT seq, time, kind, key, effect, head, crc, line FROM facts WHERE run = ? AND key = ?"
-        found = self._connection.execute(query, (number, key)).fetchone()
-        return read_alone(run, Row._make(found)) if found else None
+    def _outcomes(self, run: str, number: int, keys: Sequence[str]) -> dict[str | None, Recorded]:
+        """The outcomes that are there already, by their keys."""
+        found: dict[str | None, Recorded] = {}
+        for at in range(0, len(keys), _AT_ONCE):
+            some = keys[at : at + _AT_ONCE]
+            places = ", ".join("?" * len(some))
+            query = f"SELECT seq, time, kind, key, effect, head, crc, line FROM facts WHERE run = ? AND key IN ({places})"  # noqa: S608
+            for row in map(Row._make, self._connection.execute(query, (number, *some))):
+                found[row.key] = read_alone(run, row)
+        return found
