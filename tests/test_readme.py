@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from planner import Known, Plan, check, read_plan
+from registry.testing import ScriptedModel
+from registry.tools.registry import ToolRegistry
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -129,3 +133,11 @@ def test_the_readme_names_real_files() -> None:
 
     assert links
     assert [] == [link for link in links if not (ROOT / link).exists()]
+
+
+def test_the_plan_in_the_readme_can_be_run() -> None:
+    """The plan that shows the language has no findings."""
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    plan = Plan.of(read_plan(text, name="plan.yaml"))
+
+    assert () == check(plan, Known.of(ToolRegistry(), {"reasoning": ScriptedModel([])}, {"harbours": ["Oslo"]}))

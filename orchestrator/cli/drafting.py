@@ -8,6 +8,7 @@ import orjson
 
 from orchestrator.cli.asked import goal_text
 from orchestrator.cli.ending import ACHIEVED, INTERRUPTED, say
+from orchestrator.cli.limiting import only_embedded
 from orchestrator.cli.options import Options
 from orchestrator.cli.toolbox import toolbox
 from orchestrator.cli.world import World, in_a_loop
@@ -39,7 +40,7 @@ def print_schema() -> int:
 
 
 async def _drafted(world: World, goal: str, options: Options) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    tools = toolbox(options.tools, options.root or Path(), world.ports)
+    tools = toolbox(options.tools, options.root or Path(), world.ports, asking=not only_embedded(options))
     async with world.models(world.settings(options.config), options.models) as models:
         call = Call(scope="plan/1", purpose="plan", label="plan")
         today = world.ports.now().date().isoformat()

@@ -11,7 +11,7 @@ import anyio
 from orchestrator.cli.asked import Asked, asked
 from orchestrator.cli.consent import Consent
 from orchestrator.cli.ending import ACHIEVED, INTERRUPTED, NOT_ACHIEVED, SUSPENDED, say, told
-from orchestrator.cli.limiting import limits_for
+from orchestrator.cli.limiting import limits_for, only_embedded
 from orchestrator.cli.options import Options
 from orchestrator.cli.setup import Setup
 from orchestrator.cli.toolbox import toolbox
@@ -34,7 +34,7 @@ from orchestrator.orchestrator import Orchestrator
 from orchestrator.run import Answer, Run
 from orchestrator.settings import Settings
 from orchestrator.unwrapping import sole_error
-from planner import PlanError
+from planner import Plan, PlanError
 from registry.errors import ConfigurationError, DagwrightError, ModelError
 from registry.tools.registry import ToolRegistry
 
@@ -67,7 +67,8 @@ class Session:
         """Runs it and tells how it ended. Raises only what kept it from beginning."""
         if self._options.verbose:
             show_logs()
-        tools = toolbox(self._options.tools, self._wanted.root, self._world.ports, self._options.folder)
+        asking = isinstance(self._wanted.goal, Plan) or not only_embedded(self._options)
+        tools = toolbox(self._options.tools, self._wanted.root, self._world.ports, self._options.folder, asking=asking)
         try:
             self.answer = in_a_loop(partial(self._follow, tools))
         except DagwrightError as error:

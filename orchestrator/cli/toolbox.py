@@ -13,15 +13,18 @@ from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Tool
 
 
-def toolbox(named: tuple[str, ...], root: Path, ports: Ports, folder: Path = Path()) -> ToolRegistry:
+def toolbox(named: tuple[str, ...], root: Path, ports: Ports, folder: Path = Path(), *, asking: bool = True) -> ToolRegistry:
     """Files are those below `root`. Each name is `module:name`, of a module in `folder` or installed.
+
+    `asking` lets the models put questions to the user. A model that asks at random is better without.
 
     Raises `ConfigurationError`.
     """
     if not root.is_dir():
         raise ConfigurationError(f"no folder {str(root)!r} for the file tools")
     own = tuple(tool for name in named for tool in _load(name, folder))
-    return ToolRegistry((*builtin_tools(root, ports.now), ask_user, *own))
+    questions = (ask_user,) if asking else ()
+    return ToolRegistry((*builtin_tools(root, ports.now), *questions, *own))
 
 
 def _load(named: str, folder: Path) -> tuple[Tool, ...]:

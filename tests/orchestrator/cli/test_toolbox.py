@@ -43,8 +43,9 @@ def names(*named: str) -> tuple[str, ...]:
 
 
 def test_some_come_with_dagwright() -> None:
-    """Arithmetic, files, the clock and the user are always there."""
+    """Arithmetic, files and the clock are always there, and the user unless nobody is to be asked."""
     assert names() == ("calculator", "read_file", "list_files", "current_time", "ask_user")
+    assert names()[:-1] == toolbox((), Path(), Ports(), asking=False).names
 
 
 @pytest.mark.parametrize(
