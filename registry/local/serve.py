@@ -67,6 +67,8 @@ async def _ready(process: Process, log: IO[bytes], start_up: float) -> str:
     except TimeoutError:
         raise LocalModelFailed(f"it was not ready within {start_up:g} s", _tail(log)) from None
     except (anyio.IncompleteRead, anyio.DelimiterNotFound):
+        with anyio.move_on_after(_GRACE):  # its last words come behind the end of its output
+            await process.wait()
         raise LocalModelFailed("it ended before it was ready", _tail(log)) from None
     return str(json.loads(line)["url"])
 
