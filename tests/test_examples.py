@@ -89,6 +89,15 @@ PRINTED = {
         "  posted: Dear Ada, do come.",
         "achieved: Ada was invited.",
     ],
+    "06_typed_steps_and_map": [
+        "harbours   succeeded ['Oslo', 'Genoa']",
+        "berths[0]  succeeded {'harbour': 'Oslo', 'metres': 180}",
+        "berths[1]  succeeded {'harbour': 'Genoa', 'metres': 320}",
+        "berths     succeeded [{'harbour': 'Oslo', 'metres': 180}, {'harbour': 'Genoa', 'metres': 320}]",
+        "advice     succeeded It can go to Genoa.",
+        "regret     skipped ",
+        "achieved It can go to Genoa.",
+    ],
 }
 
 
