@@ -19,6 +19,7 @@ class VerdictAnswer(BaseModel):
 
     model_config = ConfigDict(
         json_schema_extra={"required": ["reasoning", "achieved", "confidence", "missing", "final_answer"]},
+        defer_build=True,
     )
 
     reasoning: str = ""

@@ -13,7 +13,7 @@ from registry.storable import unstorable
 class Frozen(BaseModel):
     """A part of a plan: it never changes, and has no fields but its own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 def _as_text(value: object) -> object:

@@ -176,7 +176,7 @@ class Draft(Frozen):
     inputs: Mapping[str, Input] = Field(default_factory=dict)
     steps: Annotated[Sequence[AnyStep], AfterValidator(tuple)] = ()
     output: str | None = None
-    limits: PlanLimits = PlanLimits()
+    limits: PlanLimits = Field(default_factory=PlanLimits)
 
     def values(self, given: Mapping[str, Json]) -> dict[str, Json]:
         """The value of every input: the given one, else its default. References to inputs are resolved with these."""
@@ -211,10 +211,6 @@ class Plan(Draft):
         """A copy with some fields changed, checked like any other plan."""
         changed = Draft.model_copy(Draft(**dict(self)), update=update, deep=deep)
         return type(self).of(changed)
-
-
-MapStep.model_rebuild()
-PlanStep.model_rebuild()
 
 
 def plain_step(step: AnyStep) -> dict[str, Json]:

@@ -31,11 +31,10 @@ _PASSES = (
     without_twins,
     without_surplus,
 )
-_NOTHING = Draft()
 
 
 def repair(
-    value: Json, known: Known, *, base: Draft = _NOTHING, most: int | None = None
+    value: Json, known: Known, *, base: Draft | None = None, most: int | None = None
 ) -> tuple[Draft | None, tuple[Diagnostic, ...]]:
     """The draft that a model meant, and what had to be mended for it; None and an error when it is nothing like a plan.
 
@@ -43,6 +42,7 @@ def repair(
     many steps the answer may add. A repaired draft has no structural errors but that it may lack steps (P001) or a goal (P013);
     arguments that their tool can't take (P019) are not ours to change, and stay errors.
     """
+    base = base or Draft()
     read = None if too_deep(value) else entries_of(value)
     if read is None:
         return None, (error("P012", "", "the answer is no plan", fix='answer with {"steps": [...]}'),)

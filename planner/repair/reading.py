@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -11,12 +12,16 @@ from planner.plan import AnyStep
 from planner.repair.entries import Entry, Mended
 from registry.messages import Json
 
-_STEP: TypeAdapter[AnyStep] = TypeAdapter(AnyStep)
 _EDGES = ("depends_on", "dependencies", "needs")
 _PEOPLES = ("when", "output_schema", "verify", "retries", "escalate", "max_calls", "estimate")
 """Fields that are for people to set, for whoever sets them must know what the step will give, or what may be spent on it."""
 _NESTING = ("map", "plan")
 _BETWEEN = re.compile(r"\s*[,;]\s*")
+
+
+@cache
+def _steps() -> TypeAdapter[AnyStep]:
+    return TypeAdapter(AnyStep)
 
 
 def entries_of(value: Json) -> Mended | None:
@@ -77,7 +82,7 @@ def _edges(value: Json) -> tuple[list[str], list[str]]:
 def _validated(at: int, fields: dict[str, Json], found: list[Diagnostic]) -> AnyStep:
     """The step of these fields, without those at fault."""
     try:
-        return _STEP.validate_python(fields)
+        return _steps().validate_python(fields)
     except ValidationError as invalid:
         faults = dict(_faults(at, invalid))
     found.extend(repaired("P012", pointer("steps", at, name), f"{why}: dropped") for name, why in faults.items())
