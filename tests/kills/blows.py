@@ -6,6 +6,8 @@ import threading
 import time
 import zlib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,6 +35,7 @@ class Fate:
 
     def __init__(self, blow: Blow | None) -> None:
         self._blow, self._reached = blow, Counter[Moment]()
+        self._at_work, self._due = 0, False
         if blow is not None and blow.moment == "meanwhile":
             self._strike_in(blow.nth / 2_000)
 
@@ -43,8 +46,22 @@ class Fate:
             return
         if moment == "amid":
             self._strike_in(self._blow.nth % 10 / 20_000)  # a write takes about half a millisecond
+        elif self._blow.by == signal.SIGSTOP and self._at_work:
+            self._due = True
         else:
             self._strike()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """The journal is at work. Who stands still meanwhile would hold up all others, so a halt waits for the end of that."""
+        self._at_work += 1
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if self._due and not self._at_work:
+                self._due = False
+                self._strike()
 
     def _strike_in(self, seconds: float) -> None:
         def strike() -> None:
@@ -77,11 +94,13 @@ class FatalJournal:
         self._notes = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> "FatalWriter":
-        writer = await self._inner.claim(run, holder=holder, ttl=self._ttl or ttl, scope=scope)
+        with self._fate.working():
+            writer = await self._inner.claim(run, holder=holder, ttl=self._ttl or ttl, scope=scope)
         return FatalWriter(writer, self._notes, self._fate)
 
     async def read(self, run: str, *, after: int = 0) -> tuple[Recorded, ...]:
-        return await self._inner.read(run, after=after)
+        with self._fate.working():
+            return await self._inner.read(run, after=after)
 
     async def runs(self) -> tuple[Listed, ...]:
         return await self._inner.runs()
@@ -105,16 +124,19 @@ class FatalWriter:
     async def append(self, *lines: Line) -> tuple[Recorded, ...]:
         self._fate.reach("before", len(lines))
         self._fate.reach("amid", len(lines))
-        written = await self._inner.append(*lines)
+        with self._fate.working():
+            written = await self._inner.append(*lines)
         self._fate.reach("after", len(lines))
         os.write(self._notes, "".join(f"{noted(each)}\n" for each in written).encode())
         return written
 
     async def renew(self) -> int:
-        return await self._inner.renew()
+        with self._fate.working():
+            return await self._inner.renew()
 
     async def release(self) -> None:
-        await self._inner.release()
+        with self._fate.working():
+            await self._inner.release()
 
 
 def noted(recorded: Recorded) -> str:
