@@ -98,9 +98,19 @@ def _alternating(messages: Iterable[Message]) -> list[Message]:
     return turns
 
 
-@lru_cache(REMEMBERED)
+_encoded: dict[tuple[int, int], tuple[Message, WireRules, orjson.Fragment]] = {}
+"""Messages on the wire, by identity: one stands in many requests, and hashing it each time would cost more than this."""
+
+
 def _message(message: Message, rules: WireRules) -> orjson.Fragment:
-    return orjson.Fragment(encoded(_said(message, rules)))
+    known = _encoded.get((id(message), id(rules)))
+    if known is not None and known[0] is message and known[1] is rules:
+        return known[2]
+    if len(_encoded) >= REMEMBERED:
+        _encoded.clear()
+    fragment = orjson.Fragment(encoded(_said(message, rules)))
+    _encoded[id(message), id(rules)] = message, rules, fragment
+    return fragment
 
 
 def _said(message: Message, rules: WireRules) -> dict[str, Json]:
