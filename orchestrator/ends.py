@@ -1,5 +1,7 @@
 """How a step ends: what its work came to, as the result that others read."""
 
+from dataclasses import replace
+
 from orchestrator.agent import AgentResult
 from orchestrator.errors import AgentStopped, IterationsExhausted, NothingToMap, NotVerified, OutputUnfit, StepTimedOut
 from planner import AnyStep, BrokenReference, Step
@@ -16,33 +18,26 @@ def failed(step: AnyStep, error: DagwrightError) -> Failed:
 
 
 def spoilt(result: Succeeded, error: DagwrightError) -> Failed:
-    """A result that turned out not to be good: what it cost was paid all the same, and what it says stays to be read."""
+    """A result that turned out not to be good: what it says stays to be read."""
+    return replace(_instead_of(result, error), output=result.output)
+
+
+def refused(result: StepResult, denial: DagwrightError) -> StepResult:
+    """A result that a hook does not let through, and so nothing of what it says."""
+    return result if isinstance(result, Skipped) else _instead_of(result, denial)
+
+
+def _instead_of(result: Succeeded | Failed, error: DagwrightError) -> Failed:
+    """The error as the step's end. What the result cost was paid all the same."""
     return Failed(
         step=result.step,
         error=type(error).__name__,
         message=str(error),
-        output=result.output,
         model=result.model,
         usage=result.usage + _cost(error),
         seconds=result.seconds,
         iterations=result.iterations,
         origins=joined(result.origins, _origins(error)),
-    )
-
-
-def refused(result: StepResult, denial: DagwrightError) -> StepResult:
-    """A result that a hook does not let through; what it cost was paid all the same."""
-    if isinstance(result, Skipped):
-        return result
-    return Failed(
-        step=result.step,
-        error=type(denial).__name__,
-        message=str(denial),
-        model=result.model,
-        usage=result.usage,
-        seconds=result.seconds,
-        iterations=result.iterations,
-        origins=result.origins,
     )
 
 

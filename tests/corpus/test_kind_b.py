@@ -58,7 +58,8 @@ from registry.usage import UNMETERED, Usage
 from registry.wire.learning import REMEMBERED
 from registry.wire.legal import IllegalRequest
 from registry.wire.rules import COMPATIBLE, WireRules
-from tests.registry.test_openai import ASK, Body
+from tests.contracts.model import Body
+from tests.registry.test_openai import ASK
 
 pytestmark = pytest.mark.anyio
 

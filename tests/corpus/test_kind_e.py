@@ -57,11 +57,12 @@ from registry.tools.function import FunctionTool, tool
 from registry.tools.tool import ABSENT, Absence, Effect
 from registry.usage import UNMETERED
 from tests.contracts.journal import texts
+from tests.contracts.model import Body
 from tests.orchestrator.journal.child import FACTS, RUNS, child
 from tests.orchestrator.journal.opening import in_file
 from tests.orchestrator.parts import judged, plan_of, planned, played
 from tests.registry.servers import response, serving
-from tests.registry.test_openai import ASK, BODY, EVENTS, HELLO, Body
+from tests.registry.test_openai import ASK, BODY, EVENTS, HELLO
 
 pytestmark = pytest.mark.anyio
 

@@ -1,6 +1,6 @@
 """Models behind an OpenAI-compatible endpoint."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 
 import anyio
@@ -18,6 +18,7 @@ from registry.openai import OpenAIModel, served_models
 from registry.usage import UNMETERED, Usage
 from registry.wire.legal import IllegalRequest
 from registry.wire.rules import COMPATIBLE, OPENAI
+from tests.contracts.model import Body
 from tests.registry.servers import chunked, response, serving
 
 pytestmark = pytest.mark.anyio
@@ -38,25 +39,6 @@ EVENTS = [
 ]
 
 Handler = Callable[[httpx.Request], httpx.Response]
-
-
-class Body(httpx.AsyncByteStream):
-    """A body in pieces; a number among them is a pause in seconds, an exception is raised."""
-
-    def __init__(self, *pieces: bytes | float | Exception) -> None:
-        self.pieces, self.closed = pieces, False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self.pieces:
-            if isinstance(piece, Exception):
-                raise piece
-            if isinstance(piece, bytes):
-                yield piece
-            else:
-                await anyio.sleep(piece)
-
-    async def aclose(self) -> None:
-        self.closed = True
 
 
 def model(handle: Handler, *, base_url: str = "https://x/v1", key: str | None = "sk-secret") -> OpenAIModel:
