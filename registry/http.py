@@ -10,7 +10,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -105,30 +105,19 @@ class HttpDoor:
         self, url: str, headers: Headers, body: bytes, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS
     ) -> Answer:
         """POST `body` and read the whole answer. `deadline` is a moment of `anyio.current_time()`."""
-        async with self.stream(url, headers, body, deadline=deadline, timeouts=timeouts) as answer:
-            return await _whole(answer)
+        return await self._whole("POST", url, headers, body, clocks=_Clocks(url, deadline, timeouts))
 
     async def get(self, url: str, headers: Headers, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS) -> Answer:
         """GET the whole answer."""
-        async with self._exchange("GET", url, headers, None, clocks=_Clocks(url, deadline, timeouts)) as answer:
-            return await _whole(answer)
-
-    def stream(
-        self, url: str, headers: Headers, body: bytes, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS
-    ) -> AbstractAsyncContextManager[AnswerStream]:
-        """POST `body` and read the answer as it arrives; leaving the block drops what has not been read."""
-        return self._exchange("POST", url, headers, body, clocks=_Clocks(url, deadline, timeouts))
+        return await self._whole("GET", url, headers, None, clocks=_Clocks(url, deadline, timeouts))
 
     @asynccontextmanager
-    async def _exchange(
-        self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks"
+    async def stream(
+        self, url: str, headers: Headers, body: bytes, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS
     ) -> AsyncIterator[AnswerStream]:
-        _refuse_illegal(headers)
-        await at_loop_end(self, self.aclose)
-        transport = self._transport(secure=url[:6].lower() == "https:", place=clocks.place)
-        plain, credentials = _parted(url)
-        headers = {**_DEFAULTS, **credentials, **headers}
-        answer = await clocks.head(lambda: transport.send(method, plain, headers, body, connect=clocks.timeouts.connect))
+        """POST `body` and read the answer as it arrives; leaving the block drops what has not been read."""
+        clocks = _Clocks(url, deadline, timeouts)
+        answer = await self._sent("POST", url, headers, body, clocks=clocks)
         chunks = clocks.body(answer)
         try:
             yield AnswerStream(status=answer.status, headers=answer.headers, chunks=chunks)
@@ -136,15 +125,30 @@ class HttpDoor:
             try:
                 await chunks.aclose()
             finally:
-                with suppress(*breakages()):
-                    await answer.close()
+                await _dropped(answer)
 
-    def _transport(self, *, secure: bool, place: float) -> Transport:
+    async def _whole(self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks") -> Answer:
+        answer = await self._sent(method, url, headers, body, clocks=clocks)
+        try:
+            return Answer(status=answer.status, headers=answer.headers, body=await clocks.whole(answer))
+        finally:
+            await _dropped(answer)
+
+    async def _sent(self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks") -> Arriving:
+        """The answer as soon as its head is there. To be dropped."""
+        _refuse_illegal(headers)
+        transport = await self._transport(secure=url[:6].lower() == "https:", clocks=clocks)
+        plain, credentials = _parted(url)
+        headers = {**_DEFAULTS, **credentials, **headers}
+        return await clocks.head(lambda: transport.send(method, plain, headers, body, connect=clocks.timeouts.connect))
+
+    async def _transport(self, *, secure: bool, clocks: "_Clocks") -> Transport:
         """The caller's, or that of the running loop."""
         if self._client is not None:
-            return OverHttpx(self._client, place=place)
+            return OverHttpx(self._client, place=clocks.place)
         transports = self._transports.get({})
         if secure not in transports:
+            await at_loop_end(self, self.aclose)
             transports[secure] = own_transport(secure=secure)
             self._transports.set(transports)
         return transports[secure]
@@ -169,17 +173,21 @@ class _Clocks:
         return await self._within(self.timeouts.first_byte, "no answer", send)
 
     async def body(self, answer: Arriving) -> AsyncGenerator[bytes, None]:
-        coding = answer.headers.get("content-encoding", "identity")
-        coded: list[bytes] = []
+        if _coding(answer) != "identity":  # nobody asked for it, so it is rare enough to be decoded in one go
+            yield await self.whole(answer)
+            return
         while piece := await self._piece(answer):
-            if coding == "identity":
-                yield piece
-            else:
-                coded.append(piece)
-        if coded:  # nobody asked for it, so it is rare enough to be decoded in one go
-            yield self._decoded(coding, b"".join(coded))
+            yield piece
+
+    async def whole(self, answer: Arriving) -> bytes:
+        pieces = []
+        while piece := await self._piece(answer):
+            pieces.append(piece)
+        return self._decoded(_coding(answer), b"".join(pieces))
 
     def _decoded(self, coding: str, raw: bytes) -> bytes:
+        if coding == "identity" or not raw:
+            return raw
         import httpx
 
         if any(name in coding.lower() for name in ("br", "zstd")):  # whether httpx reads them depends on what else is installed
@@ -210,9 +218,13 @@ class _Clocks:
         )
 
 
-async def _whole(answer: AnswerStream) -> Answer:
-    body = b"".join([chunk async for chunk in answer.chunks])
-    return Answer(status=answer.status, headers=answer.headers, body=body)
+def _coding(answer: Arriving) -> str:
+    return answer.headers.get("content-encoding", "identity")
+
+
+async def _dropped(answer: Arriving) -> None:
+    with suppress(*breakages()):
+        await answer.close()
 
 
 def _refuse_illegal(headers: Headers) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -58,7 +58,7 @@ class _Attempts:
     jitter: Callable[[], float]
     patience: float
     failed: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
     async def wait_after(self, error: ModelError, *, streaming: bool = False) -> None:
         """Count the failure and wait until the next attempt is due. Raises the error when there is to be none."""

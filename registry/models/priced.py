@@ -46,7 +46,8 @@ class PricedModel(ModelLayer):
             raise
 
     def _charged(self, reply: Reply, asked: datetime) -> Reply:
-        return replace(reply, usage=charged(reply.usage, self._tariff_of(reply.model, asked)))
+        usage = charged(reply.usage, self._tariff_of(reply.model, asked))
+        return reply if usage is reply.usage else replace(reply, usage=usage)
 
     def _charge(self, error: ModelError, asked: datetime) -> None:
         error.usage = charged(cost_of(error), self._tariff_of("", asked))
@@ -62,7 +63,7 @@ def charged(usage: Usage, tariff: Tariff | None) -> Usage:
     if tariff is not None and tariff.free:
         return replace(usage, priced=usage.requests)
     if not usage.tokens:
-        return replace(usage, priced=metered)
+        return replace(usage, priced=metered) if metered else usage
     if tariff is None or not _plausible(usage):
         return usage
     return replace(usage, cost=tariff.charge(usage), priced=metered)

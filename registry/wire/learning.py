@@ -61,6 +61,8 @@ def learnt(endpoint: str, model: str, rules: WireRules) -> WireRules:
 
 def learn(endpoint: str, model: str, *, before: WireRules, after: WireRules) -> None:
     """Keep what set the two rows apart, for the endpoint refused the one and took the other."""
+    if after is before:
+        return
     changes = {field: getattr(after, field) for field in _FIELDS if getattr(before, field) != getattr(after, field)}
     if changes:
         kept = dict(_lessons.known((endpoint, model)) or ())

@@ -22,30 +22,28 @@ def legal(messages: Sequence[Message]) -> None:
     """
     if not messages:
         raise IllegalRequest("there is no message at all", place=0)
-    waiting: frozenset[str] = frozenset()
+    due: set[str] = set()  # the calls whose results must come next
     for place, message in enumerate(messages):
-        waiting = _awaited_after(message, place, waiting)
-    if waiting:
-        raise IllegalRequest(f"results are due after it: {_listed(waiting)}", place=len(messages) - 1)
+        if isinstance(message, ToolMessage) and message.call_id in due:
+            due.remove(message.call_id)
+        elif due or isinstance(message, ToolMessage) or (place and isinstance(message, SystemMessage)):
+            raise _out_of_place(message, place, due)
+        elif isinstance(message, AssistantMessage) and message.calls:
+            due = {call.id for call in message.calls}
+            if len(due) < len(message.calls):
+                raise IllegalRequest("two calls with one id", place=place)
+    if due:
+        raise IllegalRequest(f"results are due after it: {_listed(due)}", place=len(messages) - 1)
 
 
-def _awaited_after(message: Message, place: int, waiting: frozenset[str]) -> frozenset[str]:
-    """The calls whose results are due after this message, when those of `waiting` are due before it."""
+def _out_of_place(message: Message, place: int, due: set[str]) -> IllegalRequest:
     match message:
         case ToolMessage(call_id=call):
-            if call not in waiting:
-                raise IllegalRequest(f"a result for {call!r}, which the calls before it do not await", place=place)
-            return waiting - {call}
-        case _ if waiting:
-            raise IllegalRequest(f"a {message.role} message where results are due: {_listed(waiting)}", place=place)
-        case SystemMessage() if place:
-            raise IllegalRequest("a system message after the head", place=place)
-        case AssistantMessage(calls=calls) if calls:
-            ids = frozenset(call.id for call in calls)
-            if len(ids) < len(calls):
-                raise IllegalRequest("two calls with one id", place=place)
-            return ids
-    return waiting
+            return IllegalRequest(f"a result for {call!r}, which the calls before it do not await", place=place)
+        case _ if due:
+            return IllegalRequest(f"a {message.role} message where results are due: {_listed(due)}", place=place)
+        case _:
+            return IllegalRequest("a system message after the head", place=place)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -55,6 +55,8 @@ DEEPEST = 250
 _OF_FUNCTIONS = {"name", "arguments"}
 _OF_CALLS = {"id", "type", "index", "function", *_OF_FUNCTIONS}
 
+_NUMBERS = int, float
+_DETAILS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
 _FAILED = {"abort", "error", "insufficient_system_resource", "malformed_function_call", "network_error"}
 
 
@@ -72,7 +74,8 @@ def lift(body: bytes, *, endpoint: str, taken: Collection[str] = ()) -> Reply:
     if not choice or not isinstance(message, dict):
         raise Garbled(endpoint, f"no choices in {readable(body)}")
     refuse_error(choice, endpoint)
-    calls = unique(tuple(call for entry in call_entries(message) if (call := _call(entry))), taken)
+    calls = tuple([call for entry in call_entries(message) if (call := _call(entry))])
+    calls = unique(calls, taken) if calls else calls
     usage = usage_of(value.get("usage"))
     finish = finish_of(choice.get("finish_reason"), endpoint, calls=bool(calls), refused=bool(refusal(message)), usage=usage)
     thought, text = split_thinking(content(message) or refusal(message), cut_off=finish == "length")
@@ -263,15 +266,18 @@ def usage_of(value: Json) -> Usage:
     """What one reply cost. Unmetered unless both input and output are told; one of them alone is a lower bound."""
     if not isinstance(value, dict):
         return UNMETERED
-    read = _count(value, "cache_read_input_tokens") or _detail(value, "cached_tokens") or _count(value, "prompt_cache_hit_tokens")
-    write = _count(value, "cache_creation_input_tokens") or _detail(value, "cache_write_tokens")
-    thought = _detail(value, "reasoning_tokens")
-    came, went = _count(value, "prompt_tokens", "input_tokens"), _count(value, "completion_tokens", "output_tokens")
+    told = _counts(value)
+    within = {name: n for key in _DETAILS if isinstance(group := value.get(key), dict) for name, n in _counts(group).items()}
+    read = told.get("cache_read_input_tokens") or within.get("cached_tokens") or told.get("prompt_cache_hit_tokens", 0)
+    write = told.get("cache_creation_input_tokens") or within.get("cache_write_tokens", 0)
+    thought = within.get("reasoning_tokens", 0)
+    came = told.get("prompt_tokens") or told.get("input_tokens", 0)
+    went = told.get("completion_tokens") or told.get("output_tokens", 0)
     if "prompt_tokens" not in value and "cache_read_input_tokens" in value:
         came += read + write  # here the input is told without what the cache held
-    if thought and _count(value, "total_tokens") == came + went + thought:
+    if thought and told.get("total_tokens") == came + went + thought:
         went += thought  # and here the output without the thinking
-    told = came > 0 and any(isinstance(value.get(key), int) for key in ("completion_tokens", "output_tokens"))
+    metered = came > 0 and (went > 0 or any(isinstance(value.get(key), int) for key in ("completion_tokens", "output_tokens")))
     return Usage(
         requests=1,
         input_tokens=came,
@@ -279,19 +285,9 @@ def usage_of(value: Json) -> Usage:
         cache_read_tokens=read,
         cache_write_tokens=write,
         reasoning_tokens=thought,
-        unmetered=0 if told else 1,
+        unmetered=0 if metered else 1,
     )
 
 
-def _count(value: Mapping[str, Json], *names: str) -> int:
-    for name in names:
-        if isinstance(number := value.get(name), int | float) and 0 < number <= MOST:
-            return int(number)
-    return 0
-
-
-def _detail(value: Mapping[str, Json], name: str) -> int:
-    for group in ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details"):
-        if isinstance(details := value.get(group), dict) and (number := _count(details, name)):
-            return number
-    return 0
+def _counts(group: Mapping[str, Json]) -> dict[str, int]:
+    return {name: int(number) for name, number in group.items() if isinstance(number, _NUMBERS) and 0 < number <= MOST}

@@ -48,13 +48,14 @@ def lower(request: Request, *, model: str, rules: WireRules, stream: bool = Fals
         body["response_format"] = _format(request.response_format) if rules.schema_format else _ANY_OBJECT
     if request.tools:
         body |= _offered(request, rules)
-    body["messages"] = [_message(message, rules) for message in _turns(request.messages, rules)]
+    body["messages"] = _encoded(_turns(request.messages, rules), rules)
     return orjson.dumps(body)
 
 
 def _turns(messages: Iterable[Message], rules: WireRules) -> list[Message]:
     """The messages as the endpoint takes turns."""
-    turns = [message for message in messages if not _says_nothing(message)]
+    # An assistant's empty turn goes: strict endpoints refuse it, and nothing is lost without it.
+    turns = [each for each in messages if each.text or not isinstance(each, AssistantMessage) or each.calls]
     if not rules.system_role:
         head = sum(isinstance(message, SystemMessage) for message in turns)
         spoken: list[Message] = [UserMessage(text=message.text) for message in turns[:head]]
@@ -78,11 +79,6 @@ def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
     return {"tools": alone, "tool_choice": "required"} if rules.tool_choice else {"tools": alone}
 
 
-def _says_nothing(message: Message) -> bool:
-    """An assistant's empty turn: strict endpoints refuse it, and nothing is lost without it."""
-    return isinstance(message, AssistantMessage) and not message.text and not message.calls
-
-
 def _alternating(messages: Iterable[Message]) -> list[Message]:
     """Neighbours of one side as one message, with a blank line between what they say."""
     turns: list[Message] = []
@@ -98,18 +94,23 @@ def _alternating(messages: Iterable[Message]) -> list[Message]:
     return turns
 
 
-_encoded: dict[tuple[int, int], tuple[Message, WireRules, orjson.Fragment]] = {}
+_remembered: dict[tuple[int, int], tuple[Message, WireRules, orjson.Fragment]] = {}
 """Messages on the wire, by identity: one stands in many requests, and hashing it each time would cost more than this."""
 
 
-def _message(message: Message, rules: WireRules) -> orjson.Fragment:
-    known = _encoded.get((id(message), id(rules)))
-    if known is not None and known[0] is message and known[1] is rules:
-        return known[2]
-    if len(_encoded) >= REMEMBERED:
-        _encoded.clear()
+def _encoded(messages: Iterable[Message], rules: WireRules) -> list[orjson.Fragment]:
+    row, known = id(rules), _remembered
+    return [
+        found[2] if (found := known.get((id(each), row))) and found[0] is each and found[1] is rules else _encode(each, rules)
+        for each in messages
+    ]
+
+
+def _encode(message: Message, rules: WireRules) -> orjson.Fragment:
+    if len(_remembered) >= REMEMBERED:
+        _remembered.clear()
     fragment = orjson.Fragment(encoded(_said(message, rules)))
-    _encoded[id(message), id(rules)] = message, rules, fragment
+    _remembered[id(message), id(rules)] = message, rules, fragment
     return fragment
 
 

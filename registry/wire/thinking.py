@@ -94,6 +94,8 @@ class ThinkSplitter:
 
 def split_thinking(text: str, *, cut_off: bool = False) -> tuple[str, str]:
     """The reasoning and the rest of a whole text."""
+    if OPEN not in text:
+        return "", text
     splitter = ThinkSplitter()
     splitter.feed(text)
     splitter.end(cut_off=cut_off)
