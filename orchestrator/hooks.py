@@ -66,49 +66,60 @@ class Observer(Hook):
 
 
 class CompositeHook(Hook):
-    """Several hooks in order. Rewrites chain, the first denial ends, `should_stream` is any."""
+    """Several hooks in order. Rewrites chain, the first denial ends, `should_stream` is any.
+
+    At each point only those are asked that have something of their own to say there.
+    """
 
     def __init__(self, hooks: Sequence[Hook], *, report: Report) -> None:
-        self._hooks, self._report = tuple(hooks), report
+        self._report = report
+        self._at = {point: tuple(hook for hook in hooks if _speaks(hook, point)) for point in _POINTS}
+
+    def speaks(self, point: str) -> bool:
+        """Whether any hook has something of its own to say at this point, the name of a method."""
+        return bool(self._at[point])
 
     async def on_plan(self, plan: Plan) -> Plan:
-        for hook in self._hooks:
+        for hook in self._at["on_plan"]:
             plan = await self._ask(hook, "the plan", plan, hook.on_plan, plan)
         return plan
 
     async def before_step(self, step: AnyStep) -> AnyStep:
-        for hook in self._hooks:
+        for hook in self._at["before_step"]:
             step = await self._ask(hook, f"step {step.id!r}", step, hook.before_step, step)
         return step
 
     async def after_step(self, result: StepResult) -> StepResult:
-        for hook in self._hooks:
+        for hook in self._at["after_step"]:
             result = await self._ask(hook, f"the result of step {result.step!r}", result, hook.after_step, result)
         return result
 
     async def before_iteration(self, iteration: int, call: Call) -> None:
-        for hook in self._hooks:
+        for hook in self._at["before_iteration"]:
             await self._ask(hook, f"iteration {iteration}", None, hook.before_iteration, iteration, call)
 
     async def should_stream(self, iteration: int) -> bool:
-        answers = [await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration) for hook in self._hooks]
+        answers = [
+            await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration)
+            for hook in self._at["should_stream"]
+        ]
         return any(answer is True for answer in answers)  # a word such as "false" is not
 
     async def on_stream(self, piece: Piece, call: Call) -> None:
-        for hook in self._hooks:
+        for hook in self._at["on_stream"]:
             await self._ask(hook, "a piece of a reply", None, hook.on_stream, piece, call)
 
     async def after_iteration(self, iteration: int, reply: Reply, call: Call) -> None:
-        for hook in self._hooks:
+        for hook in self._at["after_iteration"]:
             await self._ask(hook, f"the reply of iteration {iteration}", None, hook.after_iteration, iteration, reply, call)
 
     async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:
-        for hook in self._hooks:
+        for hook in self._at["before_tool"]:
             wanted = await self._ask(hook, f"a call of {wanted.name!r}", wanted, hook.before_tool, wanted, call)
         return wanted
 
     async def after_tool(self, observation: Observation, call: Call) -> Observation:
-        for hook in self._hooks:
+        for hook in self._at["after_tool"]:
             what = f"the outcome of {observation.name!r}"
             observation = await self._ask(hook, what, observation, hook.after_tool, observation, call)
         return observation
@@ -134,6 +145,15 @@ class CompositeHook(Hook):
         if found is not None:
             raise DeniedByHook(what, found)
         return answer
+
+
+_POINTS = tuple(name for name, member in vars(Hook).items() if callable(member))
+
+
+def _speaks(hook: Hook, point: str) -> bool:
+    if isinstance(hook, CompositeHook):
+        return hook.speaks(point)
+    return getattr(getattr(hook, point), "__func__", None) is not getattr(Hook, point)
 
 
 def as_one(hook: Hook | None) -> CompositeHook:
