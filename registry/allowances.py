@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 _MINUTE = 60.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": _MINUTE, "h": 3600.0, "d": 86400.0}
@@ -77,6 +76,8 @@ def _after(duration: str, _: str) -> float | None:
 
 def _until(moment: str, date: str) -> float | None:
     """Seconds from the answer's own Date to an RFC 3339 moment: no clock of ours is asked."""
+    from email.utils import parsedate_to_datetime
+
     try:
         end, now = datetime.fromisoformat(moment), parsedate_to_datetime(date)
         return max(0.0, (end - (now if now.tzinfo else now.replace(tzinfo=UTC))) / timedelta(seconds=1))

@@ -9,17 +9,23 @@ A constructor takes facts and builds the sentence; the facts stay as attributes,
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from registry.usage import Usage
 
 
 def there_are(wanted: str, known: Iterable[str]) -> str:
     """The tail of a 'no such name' sentence: the nearest name, and all that there are."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     near = get_close_matches(wanted, names, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}there are: {', '.join(names) or 'none'}"
+
+
+def unit_of(kind: str) -> str:
+    """What a limit of this kind counts, as a word in a sentence."""
+    return "dollars" if kind == "cost" else kind
 
 
 class DagwrightError(Exception):
@@ -162,9 +168,8 @@ class OverBudget(ModelError):
     """
 
     def __init__(self, whose: str, kind: str, *, left: object, wanted: object = None) -> None:
-        unit = "dollars" if kind == "cost" else kind
         may_take = "" if wanted is None else f", and the request may take {wanted}"
-        super().__init__(f"the budget of {whose} has {left} {unit} left{may_take}")
+        super().__init__(f"the budget of {whose} has {left} {unit_of(kind)} left{may_take}")
         self.whose, self.kind, self.left, self.wanted = whose, kind, left, wanted
 
 

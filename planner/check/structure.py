@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import chain
 
 from planner.diagnostics import Diagnostic, error, pointer
@@ -41,6 +40,8 @@ def nearest(wanted: str, known: Collection[str]) -> str:
     """The tail of a 'no such name' sentence, kept short in a plan of thousands of steps."""
     if len(known) <= _NAMES_LISTED:
         return there_are(wanted, known)
+    from difflib import get_close_matches
+
     near = get_close_matches(wanted, known, n=1)
     return (f"did you mean {near[0]!r}? " if near else "") + f"there are {len(known)} others"
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from email.utils import parsedate_to_datetime
-from html import unescape
 from math import isfinite
 
 import orjson
@@ -171,6 +169,8 @@ def _seconds(text: str) -> float | None:
 
 
 def _until(moment: str, now: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
     try:
         return max(0.0, (parsedate_to_datetime(moment) - parsedate_to_datetime(now)) / timedelta(seconds=1))
     except (ValueError, TypeError):
@@ -179,6 +179,8 @@ def _until(moment: str, now: str) -> float | None:
 
 def readable(body: bytes) -> str:
     """A short excerpt of a body that isn't JSON: the title of a web page, or its first words."""
+    from html import unescape
+
     text = body[:20_000].decode(errors="replace")
     if not looks_like_html(body):
         return _short(text)
