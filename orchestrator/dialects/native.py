@@ -50,8 +50,11 @@ class Native:
 
 
 def _call_in(text: str, specs: Sequence[ToolSpec]) -> ToolCall | None:
-    tagged = _TAGS.fullmatch(text.strip())
-    found = read_strictly(tagged["call"].strip() if tagged else text.strip(), None)
+    said = text.strip()
+    if not said.startswith(("{", "<")):
+        return None
+    tagged = _TAGS.fullmatch(said)
+    found = read_strictly(tagged["call"].strip() if tagged else said, None)
     if not isinstance(found, Extracted) or not isinstance(found.value, Mapping):
         return None
     if found.value.keys() != {"name", "arguments"} or not isinstance(found.value["arguments"], dict):
