@@ -31,8 +31,9 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stde
 class Options:
     """`models`, `inputs` and `tools` are as written. `root` is None for the folder of the plan, or the working folder.
 
-    `folder` is where the modules of tools are looked for first. `max_rounds` counts plans, the first one and its revisions. What
-    takes more than `max_cost` (dollars) or `max_seconds` by its lowest forecast is not done.
+    `folder` is where the modules of tools are looked for first. `max_rounds` counts plans, the first one and its revisions. A run
+    takes no more than `max_requests`, `max_tokens`, `max_cost` (dollars) and `max_seconds`; a plan that takes more of the last
+    two by its lowest forecast is not begun. `allow_unpriced` limits money although nobody knows what some models charge.
     """
 
     models: tuple[str, ...] = ()
@@ -47,8 +48,11 @@ class Options:
     verbose: bool = False
     confirm: bool = False
     max_rounds: int | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
     max_cost: Decimal | None = None
     max_seconds: float | None = None
+    allow_unpriced: bool = False
 
     @property
     def asks_first(self) -> bool:

@@ -58,7 +58,7 @@ def test_what_is_set_aside_is_not_there_for_others():
     held = one.reserve(ONE, 0.0)
     with pytest.raises(OverBudget):
         one.reserve(ONE, 0.0)
-    one.settle(held, metered(40), 0.0)
+    one.settle(held, metered(40))
 
     assert Amounts(tokens=110) == one.left(0.0)
     one.reserve(ONE, 0.0)
@@ -77,7 +77,8 @@ def test_a_step_spends_from_the_run():
     with pytest.raises(OverBudget, match="the budget of the run has 0 tokens left"):
         second.reserve(ONE, 0.0)
 
-    assert [0, 50, 800] == [each.left(0.0).tokens for each in (run, first, second)]
+    assert [0, 0, 0] == [each.left(0.0).tokens for each in (run, first, second)]
+    assert [300, 100, 200] == [each.spending[1].tokens for each in (run, first, second)]
 
 
 def test_what_one_refuses_is_set_aside_nowhere():
@@ -87,7 +88,7 @@ def test_what_one_refuses_is_set_aside_nowhere():
     with pytest.raises(OverBudget):
         step.reserve(ONE, 0.0)
 
-    assert 500 == step.left(0.0).tokens
+    assert [Spending(), Spending()] == [each.spending[1] for each in (step, run)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_what_one_refuses_is_set_aside_nowhere():
 def test_what_nobody_told_counts_as_was_estimated(usage, left, estimated):
     """And that is flagged, for it is a guess."""
     one = budget(tokens=1_000, cost=Decimal(10))
-    one.settle(one.reserve(ONE, 0.0), usage, 0.0)
+    one.settle(one.reserve(ONE, 0.0), usage)
 
     assert Amounts(tokens=left[0], cost=Decimal(left[1])) == one.left(0.0)
     assert estimated == one.estimated
@@ -117,7 +118,7 @@ def test_one_more_request():
     one.enlarge(held, 0.0)
     with pytest.raises(OverBudget):
         one.enlarge(held, 0.0)
-    one.settle(held, Usage(requests=2), 0.0)
+    one.settle(held, Usage(requests=2))
 
     assert 0 == one.left(0.0).requests
 
@@ -143,9 +144,9 @@ def test_the_time_of_a_step_ends_with_the_runs():
 def test_nothing_is_limited():
     """Without limits there is no end, and nothing is used up."""
     one = budget()
-    one.settle(one.reserve(ONE, 0.0), metered(10**9), 0.0)
+    one.settle(one.reserve(ONE, 0.0), metered(10**9))
 
-    assert (Amounts(), 0.0) == (one.left(0.0), one.used(0.0))
+    assert (Amounts(), {}) == (one.left(0.0), one.used(0.0))
     assert not one.limits_any("tokens", "cost", "requests", "seconds")
 
 
@@ -159,29 +160,98 @@ def test_what_is_limited_anywhere_above():
 @pytest.mark.parametrize(
     ("limits", "now", "used"),
     [
-        pytest.param({"tokens": 200}, 0.0, 0.5, id="tokens"),
-        pytest.param({"tokens": 1_000, "cost": Decimal(1)}, 0.0, 0.5, id="the one with most spent"),
-        pytest.param({"requests": 1}, 0.0, 1.0, id="all"),
-        pytest.param({"tokens": 1_000, "seconds": 10.0}, 8.0, 0.8, id="time"),
-        pytest.param({"tokens": 0}, 0.0, 1.0, id="none to begin with"),
+        pytest.param({"tokens": 200}, 0.0, {"tokens": 0.5}, id="tokens"),
+        pytest.param({"tokens": 1_000, "cost": Decimal(1)}, 0.0, {"tokens": 0.1, "cost": 0.5}, id="each limit"),
+        pytest.param({"requests": 1}, 0.0, {"requests": 1.0}, id="all"),
+        pytest.param({"tokens": 1_000, "seconds": 10.0}, 8.0, {"tokens": 0.1, "seconds": 0.8}, id="time"),
     ],
 )
 def test_how_much_is_used(limits, now, used):
-    """The part of the limit that is nearest to its end. What is only set aside does not count."""
+    """The part of each limit. What is only set aside does not count."""
     one = budget(**limits)
-    if limits.get("tokens") != 0:
-        one.settle(one.reserve(ONE, 0.0), metered(100, "0.5"), now)
+    one.settle(one.reserve(ONE, 0.0), metered(100, "0.5"))
 
     assert used == one.used(now)
 
 
-def test_marks_are_told_once_and_in_order():
-    """A run hears when it is time to land, and when it has to."""
-    heard: list[float] = []
-    one = Budget(Amounts(tokens=1_000), since=0.0, marks=(1.0, 0.5, 0.8), tell=heard.append)
-    for tokens, so_far in [(400, []), (200, [0.5]), (100, [0.5]), (300, [0.5, 0.8, 1.0])]:
-        one.settle(one.reserve(Spending(tokens=tokens), 0.0), metered(tokens), 0.0)
-        assert so_far == heard
+@pytest.mark.parametrize(
+    ("limits", "part"), [pytest.param({"tokens": 0}, 1.0, id="tokens"), pytest.param({"cost": Decimal(0)}, 0.0, id="money")]
+)
+def test_nothing_to_begin_with(limits, part):
+    """It is used up; but what costs nothing goes on without money."""
+    assert [part] == list(budget(**limits).used(0.0).values())
+
+
+def test_what_is_left_for_others():
+    """A budget inside another one leaves that something, however much of its own it has, and knows when that is all there is."""
+    run = budget(tokens=1_000, requests=10)
+    work = run.within(Amounts(), since=0.0, whose="the run", leaving=Spending(tokens=200, requests=3))
+    for _ in range(7):
+        work.settle(work.reserve(Spending(tokens=100, requests=1), 0.0), metered(80))
+    with pytest.raises(OverBudget, match="the budget of the run has 0 requests left"):
+        work.reserve(ONE, 0.0)
+
+    assert (Amounts(requests=0, tokens=240), Amounts(requests=3, tokens=440)) == (work.left(0.0), run.left(0.0))
+    assert ({"tokens": 0.7, "requests": 1.0}, {"tokens": 0.56, "requests": 0.7}) == (work.used(0.0), run.used(0.0))
+    assert (False, True) == (work.could_take(ONE), run.could_take(ONE))
+    run.reserve(ONE, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("own", "whose"),
+    [
+        pytest.param({"requests": 2, "seconds": 3.0}, "step 'a'", id="its own"),
+        pytest.param({"requests": 9, "seconds": 9.0}, "the run", id="the run's"),
+        pytest.param({}, "the run", id="it has none"),
+    ],
+)
+def test_whose_limit_it_is(own, whose):
+    """Of all that hold for a step the one that is nearest to its end."""
+    step = budget(requests=5, seconds=6.0).within(Amounts(**own), since=0.0, whose="step 'a'")
+
+    assert [whose, whose] == [step.bound_by("requests"), step.bound_by("seconds")]
+
+
+def test_what_was_given_up_is_known():
+    """Where there was too little, and not in what is around it; the first time counts."""
+    run = budget(tokens=1_000, requests=1_000)
+    step = run.within(Amounts(tokens=50), since=0.0, whose="step 'a'")
+    step.ran_short(OverBudget("step 'a'", "tokens", left=50, wanted=100))
+    step.ran_short(OverBudget("step 'a'", "cost", left=0))
+
+    assert ("tokens", None) == (step.short, run.short)
+
+
+def test_what_is_on_its_way_may_come_back():
+    """Nothing is left while it is away; whoever can wait may count on it."""
+    one = budget(tokens=150)
+    one.reserve(ONE, 0.0)
+
+    assert Amounts(tokens=50) == one.left(0.0)
+    assert one.could_take(ONE)
+
+
+async def test_whoever_wants_to_know_notes_what_is_set_aside():
+    """Before it is spent, and of every budget around it."""
+    noted: list[tuple[str, int]] = []
+
+    async def note(label: str) -> None:
+        noted.append((label, run.spending[1].requests))
+
+    run = Budget(Amounts(requests=5), since=0.0, note=note)
+    step = run.within(Amounts(), since=0.0, whose="s")
+    step.reserve(ONE, 0.0)
+    await step.noted("a")
+
+    assert [("a", 1)] == noted
+
+
+def test_of_two_limits_the_smaller_one_holds():
+    """Of each kind by itself."""
+    one, other = Amounts(tokens=5, requests=9), Amounts(tokens=7, cost=Decimal(1))
+
+    assert Amounts(tokens=5, requests=9, cost=Decimal(1)) == one.least(other) == other.least(one)
+    assert ("requests", "tokens", "cost") == one.least(other).kinds
 
 
 async def test_waiting_for_what_is_in_flight():
@@ -198,7 +268,7 @@ async def test_waiting_for_what_is_in_flight():
         group.start_soon(wait)
         await anyio.wait_all_tasks_blocked()
         assert [] == woken
-        one.settle(held, metered(60), 0.0)
+        one.settle(held, metered(60))
 
     assert [True, True] == woken
     assert not await one.settled(ONE, math.inf)
@@ -223,7 +293,7 @@ def test_limits_hold_whatever_the_order(acts, limit):
         if settle and held:
             reservation = held.pop(0)
             tokens = min(actual, reservation.amount.tokens)
-            one.settle(reservation, metered(tokens), 0.0)
+            one.settle(reservation, metered(tokens))
             spent += tokens
         else:
             try:

@@ -11,7 +11,7 @@ from registry.budget import Amounts, Budget
 from registry.calls import NO_CALL, Call
 from registry.context.estimating import request_tokens
 from registry.errors import OverBudget, Overloaded, Truncated, Unpriced, Unreachable
-from registry.governor.budgeted import CAP, BudgetedModel, unpriced
+from registry.governor.budgeted import CAP, LEAST_CAP, BudgetedModel, is_budgeted, tariff_under, unpriced
 from registry.governor.fallback import FallbackModel
 from registry.governor.retry import RetryingModel
 from registry.http import HttpDoor
@@ -152,20 +152,78 @@ async def test_time_that_is_over():
 
 async def test_thoughts_are_set_aside_too():
     """Some models think beyond the cap of their reply."""
-    budget = limited(tokens=CAME + CAP + 999)
+    budget = limited(tokens=CAME + LEAST_CAP + 999)
     with pytest.raises(OverBudget):
         await BudgetedModel(ScriptedModel([]), thinking=1_000).chat(HELLO, call(budget))
 
 
 async def test_money():
     """Input and cap at the model's prices."""
-    worst = (CAME * Decimal(1) + CAP * Decimal(2)) / 1_000_000
-    model = BudgetedModel(ScriptedModel(["x"]), lambda: TARIFF)
+    dollars = [(CAME * Decimal(1) + cap * Decimal(2)) / 1_000_000 for cap in (CAP, LEAST_CAP)]
+    inner = ScriptedModel(["x"])
+    model = BudgetedModel(inner, lambda: TARIFF)
     with pytest.raises(OverBudget) as caught:
-        await model.chat(HELLO, call(limited(cost=worst - Decimal("0.000001"))))
+        await model.chat(HELLO, call(limited(cost=dollars[1] - Decimal("0.000001"))))
 
-    assert worst == caught.value.wanted
-    await model.chat(HELLO, call(limited(cost=worst)))
+    assert dollars[0] == caught.value.wanted
+    await model.chat(HELLO, call(limited(cost=dollars[0])))
+    assert [CAP] == [request.max_tokens for request in inner.requests]
+
+
+@pytest.mark.parametrize(
+    ("left", "cap"),
+    [
+        pytest.param(CAP, CAP, id="all"),
+        pytest.param(CAP - 1, CAP // 2, id="half"),
+        pytest.param(LEAST_CAP, LEAST_CAP, id="least"),
+    ],
+)
+async def test_the_last_requests_leave_with_smaller_caps(left, cap):
+    """As small as what is left, since nobody is in flight who might need less than was set aside."""
+    inner = ScriptedModel([metered(5)])
+    await BudgetedModel(inner).chat(HELLO, call(limited(tokens=CAME + left)))
+
+    assert [cap] == [request.max_tokens for request in inner.requests]
+
+
+async def test_a_small_cap_is_nobodys_wish_while_others_may_come_back():
+    """Those in flight are waited for first: what they leave may be enough."""
+    budget = limited(tokens=CAME + CAP + 500)
+    inner = ScriptedModel([metered(5)] * 2)
+    model = BudgetedModel(FaultyModel(inner, [Delay(1)]))
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(model.chat, HELLO, call(budget))
+
+    assert [CAP, CAP] == [request.max_tokens for request in inner.requests]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_request_leaves_when_it_is_noted(stream):
+    """One that can't be noted is not sent, and takes nothing."""
+    inner, noted = ScriptedModel(["fine"]), list[str]()
+
+    async def note(label: str) -> None:
+        noted.append(label)
+        assert len(noted) - 1 == len(inner.requests)
+        if len(noted) == 2:
+            raise OSError("no room")
+
+    budget = Budget(Amounts(requests=5), since=anyio.current_time(), note=note)
+    model, paid = BudgetedModel(inner), Call(budget=budget, label="a")
+
+    async def ask() -> None:
+        if stream:
+            assert [piece async for piece in model.stream_chat(HELLO, paid)]
+        else:
+            await model.chat(HELLO, paid)
+
+    await ask()
+    with pytest.raises(OSError, match="no room"):
+        await ask()
+
+    assert ["a", "a"] == noted
+    assert (1, 0) == tuple(each.requests for each in budget.spending)
 
 
 async def test_a_model_without_a_price():
@@ -221,3 +279,14 @@ def test_the_models_without_a_price_are_known_before_a_run():
     unknown = RetryingModel(BudgetedModel(ScriptedModel([], name="unknown")), jitter=lambda: 0.0)
 
     assert ("unknown", "bare", "cut") == unpriced(FallbackModel([priced, unknown, bare, free, cut, unknown]))
+
+
+def test_whether_every_request_is_paid_for():
+    """Through all layers and chains: each model of a chain must be."""
+    bare, priced = ScriptedModel([]), BudgetedModel(ScriptedModel([]), lambda: TARIFF)
+    retried = RetryingModel(priced, jitter=lambda: 0.0)
+
+    assert [True, True, False, False] == [
+        is_budgeted(model) for model in (retried, FallbackModel([retried, priced]), FallbackModel([retried, bare]), bare)
+    ]
+    assert [TARIFF, TARIFF, None] == [tariff_under(model) for model in (retried, FallbackModel([retried, bare]), bare)]
