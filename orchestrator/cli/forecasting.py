@@ -1,10 +1,10 @@
 """`dagwright forecast`, and forecasts beside what came of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import orjson
@@ -13,33 +13,60 @@ from orchestrator.cli.asked import read_written, sound
 from orchestrator.cli.ending import ACHIEVED
 from orchestrator.cli.limiting import limits_for
 from orchestrator.cli.options import Options
+from orchestrator.cli.runs.recalling import with_journal
 from orchestrator.cli.view.text import cost_told, dollars_told, listed, seconds_told, table, tokens_told
 from orchestrator.cli.world import World
+from orchestrator.history import history, scopes_of
+from orchestrator.journal.protocol import Journal
 from orchestrator.limits import Limits
 from orchestrator.settings import Settings
 from orchestrator.wiring import offered, tariff_of
-from planner import Draft
-from planner.forecast import Defaults, Figures, Forecast, Prices, Span, forecast
+from planner import AnyStep, Draft, Step
+from planner.figures import Basis, Figures, Span
+from planner.forecast import Defaults, Forecast, Prices, forecast
+from planner.past import Experience, Named, Past
 from registry.messages import Json
 from registry.models.prices import Tariff
 from registry.models.registry import GENERAL
 from registry.usage import Usage
 
-HEAD = ("", "calls", "tokens", "seconds", "cost")
+HEAD = ("", "calls", "tokens", "seconds", "cost", "seconds from")
 
 
 def forecast_plan(world: World, path: Path, options: Options) -> int:
     """Prints what a plan file will take, step by step and altogether. Connects to nothing. Returns the exit code."""
-    settings = world.settings(options.config)
+    settings, plan = world.settings(options.config), sound(read_written(path))
+    past: Past = {}
+    if settings.journal.path is not None and settings.journal.path.exists():  # and to look ahead leaves no file behind
+        past = with_journal(world, options, partial(past_of, plan=plan, inputs={}, settings=settings, options=options))
+    experience = experience_of(plan, past, {}, settings, options)
     limits = limits_for(settings, options)
-    ahead = forecast_of(sound(read_written(path)), settings, options, now=world.ports.now(), limits=limits)
+    ahead = forecast_of(plan, settings, options, now=world.ports.now(), limits=limits, experience=experience)
     print(orjson.dumps(forecast_report(ahead)).decode() if options.as_json else "\n".join(forecast_lines(ahead)))
     return ACHIEVED
 
 
-def forecast_of(plan: Draft, settings: Settings, options: Options, *, now: datetime, limits: Limits) -> Forecast:
-    """What the plan will take with these models, at today's prices."""
-    return forecast(plan, _prices(settings, options, now), Defaults(iterations=limits.step_iterations))
+async def past_of(journal: Journal, plan: Draft, inputs: Mapping[str, Json], settings: Settings, options: Options) -> Past:
+    """How long the plan's steps, or such as are like them, took in the runs of the journal with these models."""
+    return await history(journal, plan, inputs, _named(settings, options))
+
+
+def experience_of(plan: Draft, past: Past, inputs: Mapping[str, Json], settings: Settings, options: Options) -> Experience:
+    """What is known of the plan's steps with these models."""
+    return Experience(past=past, scopes=scopes_of(plan, inputs) if past else {}, named=_named(settings, options))
+
+
+def forecast_of(
+    plan: Draft,
+    settings: Settings,
+    options: Options,
+    *,
+    now: datetime,
+    limits: Limits,
+    experience: Experience,
+) -> Forecast:
+    """What the plan will take with these models, at today's prices, and by what is known of its steps."""
+    return forecast(plan, _prices(settings, options, now), Defaults(iterations=limits.step_iterations), experience)
 
 
 def excess(ahead: Forecast, options: Options) -> str:
@@ -58,7 +85,7 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     """A table with low, likely and high figures for each step, and the critical path."""
     rows = [(name, *_cells(figures)) for name, figures in ahead.steps.items()]
     rows += [("(the answer)", *_cells(ahead.answer))] if ahead.answer else []
-    total = ("altogether", *_cells(ahead.total)[:-1], _cost(ahead.total.cost, priced=ahead.priced))
+    total = ("altogether", *_cells(ahead.total)[:-2], _cost(ahead.total.cost, priced=ahead.priced), "")
     path = f"critical path: {listed(list(ahead.path))}"
     return [
         *table([HEAD, *rows, total]),
@@ -103,8 +130,23 @@ def _prices(settings: Settings, options: Options, now: datetime) -> Prices:
     return price
 
 
-def _cells(figures: Figures) -> tuple[str, str, str, str]:
-    return _numbers(figures.calls), _numbers(figures.tokens), _seconds(figures.seconds), _cost(figures.cost, priced=True)
+def _named(settings: Settings, options: Options) -> Named:
+    models = offered(settings, options.models)
+
+    def named(step: AnyStep) -> str:
+        found = models.get(step.hints[0] or GENERAL) if isinstance(step, Step) else None
+        return "" if found is None else found.name
+
+    return named
+
+
+def _cells(figures: Figures) -> tuple[str, ...]:
+    cost = _cost(figures.cost, priced=True)
+    return _numbers(figures.calls), _numbers(figures.tokens), _seconds(figures.seconds), cost, _basis(figures.basis)
+
+
+def _basis(basis: Basis) -> str:
+    return f"history of {basis.times}" if basis.kind == "history" else basis.kind
 
 
 def _numbers(span: Span[float]) -> str:

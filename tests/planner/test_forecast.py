@@ -5,7 +5,9 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from planner.forecast import Defaults, Figures, Span, forecast
+from planner.figures import ASSUMED, DECLARED, Basis, Figures, Span
+from planner.forecast import Defaults, forecast, likely_seconds
+from planner.past import Experience, Took
 from planner.plan import ApprovalStep, Estimate, JudgeCheck, MapStep, Plan, PlanLimits, PlanStep, ToolStep
 from registry.models.prices import FREE, Price, Tariff
 from tests.planner.drafts import draft, plan, plans, step
@@ -32,6 +34,17 @@ def price(hint: str | None) -> Tariff | None:
 def of(*steps, **fields) -> Figures:
     """The figures of the step `a`."""
     return forecast(draft(*steps, **fields), price, EVEN).steps["a"]
+
+
+def test_what_is_not_done_again_takes_nothing():
+    """A step that does what another one does costs nothing, and is done when that is done."""
+    twins = step("b", task="do a"), step("c", "b")
+    ahead = forecast(draft(step("a"), *twins, output="${steps.c.output}"), price, EVEN)
+    alone = forecast(draft(step("a"), step("c", "a"), output="${steps.c.output}"), price, EVEN)
+
+    assert Figures(seconds=ahead.steps["a"].seconds) == ahead.steps["b"]
+    assert alone.total == ahead.total
+    assert ("b", "c") == ahead.path
 
 
 @pytest.mark.parametrize(
@@ -152,3 +165,52 @@ def test_ten_thousand_steps():
     chain = plan(*(step(f"s{i}", *([f"s{i - 1}"] if i else [])) for i in range(10_000)))
 
     assert len(forecast(chain, price).path) == 10_000
+
+
+TOOK = Took(low=2.0, likely=20.0, high=200.0, times=7)
+KNOWN = Experience(past={"step/1": TOOK, "tool/t": TOOK}, scopes={"a": "step/1"})
+HISTORY = Basis("history", 7)
+
+
+@pytest.mark.parametrize(
+    ("steps", "seconds", "basis"),
+    [
+        pytest.param([step("a", tools=[])], (2, 20, 200), HISTORY, id="the same step"),
+        pytest.param([ToolStep(id="a", tool="t")], (2, 20, 200), HISTORY, id="one like it"),
+        pytest.param([step("a", estimate=Estimate(seconds=7))], (7, 7, 7), DECLARED, id="the author's word counts more"),
+        pytest.param([step("a", estimate=Estimate(calls=5))], (2, 20, 200), HISTORY, id="calls say less"),
+        pytest.param([step("a", when="true")], (0, 20, 200), HISTORY, id="perhaps"),
+        pytest.param(
+            [MapStep(id="a", over=[1, 2, 3], width=2, step=ToolStep(id="x", tool="t"))], (4, 40, 400), HISTORY, id="items"
+        ),
+        pytest.param(
+            [PlanStep(id="a", plan=draft(ToolStep(id="x", tool="t"), ToolStep(id="y", tool="t", depends_on=["x"])))],
+            (4, 40, 400),
+            HISTORY,
+            id="a plan within",
+        ),
+        pytest.param(
+            [PlanStep(id="a", plan=draft(ToolStep(id="a", tool="u"), ToolStep(id="y", tool="t")))],
+            (2, 20, 200),
+            ASSUMED,
+            id="what has the same name in it is another step",
+        ),
+    ],
+)
+def test_what_took_so_long_before(steps, seconds, basis):
+    """Seconds are those of earlier runs where the plan does not say, and it is said where they come from."""
+    known = KNOWN if steps[0].kind in ("agent", "tool") else Experience(past={"tool/t": TOOK})
+    figures = forecast(draft(*steps), price, EVEN, known).steps["a"]
+
+    assert (seconds, basis) == (figures.seconds.points, figures.basis)
+
+
+@given(plans)
+def test_weights_are_likely_seconds(drawn: Plan):
+    """What orders the steps of a run is what their forecast says, with and without a past."""
+    unlimited = drawn.model_copy(update={"limits": PlanLimits()})
+    for known in (Experience(), Experience(past={"tool/t": TOOK, "agent/": TOOK})):
+        ahead = forecast(unlimited, price, experience=known)
+
+        weights = likely_seconds(unlimited.steps, known)
+        assert {name: figures.seconds.likely for name, figures in ahead.steps.items()} == weights

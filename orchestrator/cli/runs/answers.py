@@ -9,11 +9,11 @@ from orchestrator.answering import cancel, decide
 from orchestrator.cli.ending import ACHIEVED, NOT_ACHIEVED, say
 from orchestrator.cli.options import Options
 from orchestrator.cli.runs.recalling import Recalled, glanced_at, looked_at, recall, with_journal
-from orchestrator.cli.runs.standing import CLOSED, FINISHED
 from orchestrator.cli.view import one_line, waiting_lines
 from orchestrator.cli.view.waits import shown, waiting_report
 from orchestrator.cli.world import World
 from orchestrator.journal.protocol import Journal
+from orchestrator.standing import CLOSED, FINISHED
 from orchestrator.waiting import Decision, Waiting
 from registry.errors import ConfigurationError
 

@@ -120,13 +120,23 @@ def runs(
 
 
 @over_the_journal.command()
-def show(context: typer.Context, run: RunId, *, config: Config = None, as_json: AsJson = False) -> None:
-    """Show a run: its steps, what they took and cost, and the answer."""
+def show(
+    context: typer.Context,
+    run: RunId,
+    *,
+    timeline: Annotated[bool, typer.Option("--timeline", help="What each step was doing when.")] = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the timeline there as a picture.")] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: its steps, what they took and cost, and the answer; or how its time went."""
+    options = Options(config=config, as_json=as_json)
 
     def work(world: "World") -> int:
         from orchestrator.cli.runs.showing import show_run
+        from orchestrator.cli.runs.timing import show_timeline
 
-        return show_run(world, run, Options(config=config, as_json=as_json))
+        return show_timeline(world, run, options, printed=timeline, svg=svg) if timeline or svg else show_run(world, run, options)
 
     _end(context, work)
 

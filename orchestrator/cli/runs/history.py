@@ -11,12 +11,12 @@ from orchestrator.cli.ending import ACHIEVED, say
 from orchestrator.cli.options import Options
 from orchestrator.cli.runs.recalling import Recalled, glanced_at, looked_at, with_journal
 from orchestrator.cli.runs.showing import board_of
-from orchestrator.cli.runs.standing import FINISHED
 from orchestrator.cli.view.plain import WIDTH
 from orchestrator.cli.view.text import cost_told, counted, one_line, seconds_told, table
 from orchestrator.cli.world import World
 from orchestrator.errors import RunHeld
 from orchestrator.journal.protocol import Journal, Listed
+from orchestrator.standing import FINISHED
 from registry.errors import ConfigurationError
 from registry.messages import Json
 

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TypeVar
 
 from orchestrator.cli.options import Options
-from orchestrator.cli.runs.standing import CLOSED, Standing, standing
 from orchestrator.cli.world import World, in_a_loop
 from orchestrator.errors import RunError, UnknownRun
 from orchestrator.events.facts import RunStarted
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.protocol import Journal, Listed
+from orchestrator.standing import CLOSED, Standing, standing
 from orchestrator.state import RunState, folded
 from orchestrator.waiting import Waiting
 from registry.errors import ConfigurationError

@@ -10,7 +10,6 @@ from orchestrator.cli.ending import ACHIEVED, NOT_ACHIEVED, say
 from orchestrator.cli.options import Options
 from orchestrator.cli.running import Session, refuse_nowhere, screen_for, show_answer
 from orchestrator.cli.runs.recalling import Recalled, remembered
-from orchestrator.cli.runs.standing import CLOSED
 from orchestrator.cli.setup import Setup
 from orchestrator.cli.world import World
 from orchestrator.errors import RunCancelled
@@ -18,6 +17,7 @@ from orchestrator.events.facts import RunEnded
 from orchestrator.events.project import project
 from orchestrator.orchestrator import Orchestrator
 from orchestrator.run import Run
+from orchestrator.standing import CLOSED
 from planner import Known, check
 from registry.errors import ConfigurationError
 

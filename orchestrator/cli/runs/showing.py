@@ -3,30 +3,32 @@
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
 import orjson
 
 from orchestrator.cli.ending import ACHIEVED
-from orchestrator.cli.forecasting import beside_actual, forecast_of
+from orchestrator.cli.forecasting import beside_actual, experience_of, forecast_of
 from orchestrator.cli.limiting import limits_for
 from orchestrator.cli.options import Options
 from orchestrator.cli.runs.recalling import Recalled, named, remembered, with_journal
-from orchestrator.cli.runs.standing import FINISHED
 from orchestrator.cli.setup import Setup
 from orchestrator.cli.view import JsonLines, PlainLines, harmless, waiting_lines, watch
 from orchestrator.cli.view.board import Board, Row
 from orchestrator.cli.view.plain import WIDTH
+from orchestrator.cli.view.revision import revision_lines
 from orchestrator.cli.view.summary import figure_lines
-from orchestrator.cli.view.text import cost_told
+from orchestrator.cli.view.text import cost_told, one_line
 from orchestrator.cli.view.waits import waiting_report
 from orchestrator.cli.world import World
-from orchestrator.events.facts import RunEnded, RunSuspended, Summary
+from orchestrator.events.facts import RunEnded, RunSuspended
+from orchestrator.events.figures import Summary, plain
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.protocol import Journal
+from orchestrator.standing import FINISHED
 from orchestrator.summary import summarised
 from registry.errors import ConfigurationError
 from registry.messages import Json
@@ -97,6 +99,8 @@ def _print_run(world: World, past: Recalled, options: Options) -> None:
         _print_tree(past, now=now, began=past.facts[0].time)
     else:
         _print_tree(past, now=summary.wall_seconds, began=0.0)
+    for line in revision_lines(message for recorded in past.facts for message in project(recorded).messages):
+        print(one_line(line, limit=WIDTH))
     print("\n".join(figure_lines(summary)))
     if cost := cost_told(state.usage):
         print(f"cost {cost}")
@@ -116,7 +120,9 @@ def _forecast_lines(world: World, past: Recalled, options: Options, summary: Sum
         options = Setup.read(past.run, past.started.setup).options(options)
     began = datetime.fromtimestamp(past.facts[0].time, UTC)
     limits = limits_for(settings, options)
-    ahead = forecast_of(past.state.rounds[-1].plan, settings, options, now=began, limits=limits)
+    ready = past.state.rounds[-1]
+    experience = experience_of(ready.plan, ready.past, past.started.inputs, settings, options)
+    ahead = forecast_of(ready.plan, settings, options, now=began, limits=limits, experience=experience)
     return beside_actual(ahead, past.state.usage, summary.wall_seconds)
 
 
@@ -156,7 +162,7 @@ def _report(past: Recalled) -> dict[str, Json]:
         "latest": past.facts[-1].time,
         "plan": plan and plan.model_dump(mode="json"),
         "steps": [_row(row) for row in board_of(past).rows.values()],
-        "summary": {**asdict(summary), "usage": {**asdict(state.usage), "cost": f"{state.usage.cost:f}"}},
+        "summary": plain(replace(summary, usage=state.usage)),
         "waiting": [waiting_report(past.run, waiting) for waiting in past.pending],
         "answer": ended.answer if ended else "",
         "error": ended.error if ended else "",
