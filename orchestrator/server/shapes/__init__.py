@@ -1,0 +1,1 @@
+"""What comes in and goes out as JSON, each with an example."""
