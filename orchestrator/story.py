@@ -4,13 +4,13 @@ Every part is written down when it is done, and taken from the ledger when it wa
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from dataclasses import replace
+from typing import Literal
 
 import anyio
 
-from orchestrator.errors import DeniedByHook, UnknownRun
+from orchestrator.accepted import Accepted
+from orchestrator.errors import BudgetExhausted, DeniedByHook
 from orchestrator.events.facts import (
     AnswerWritten,
     Phase,
@@ -19,74 +19,34 @@ from orchestrator.events.facts import (
     PlanRejected,
     RunEnded,
     RunOutcome,
-    RunStarted,
     RunSuspended,
     VerdictReached,
 )
 from orchestrator.executor import DAGExecutor, Suspended
+from orchestrator.history import history, named_by
 from orchestrator.hooks import Hook
 from orchestrator.interrupts import InterruptQueue
+from orchestrator.journal.protocol import Journal
 from orchestrator.journalled import JournalledModel
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
+from orchestrator.rounds import another
 from orchestrator.run import Answer
-from orchestrator.state import RunState
+from orchestrator.spending.calls import paid, spent_out
+from orchestrator.spending.purse import Purse
+from orchestrator.spending.undone import landed, undone
+from orchestrator.summarising import Summariser
 from orchestrator.summary import summarised
 from orchestrator.synthesis import Synthesis
 from orchestrator.waiting import Waiting
 from planner import DAGPlanner, Known, Plan, PlanAnalyzer, PlanError, Planned, check
-from planner.analyzer import structural_verdict
+from planner.analyzer import Judged, structural_verdict
 from planner.diff import plan_diff
 from planner.results import Achieved, Failed, Missing, Results, Verdict
 from registry.calls import Call
-from registry.errors import ConfigurationError
-from registry.messages import Json
+from registry.errors import ModelError, OverBudget
 from registry.models.registry import ModelRegistry
-from registry.storable import unstorable
 from registry.tools.registry import ToolRegistry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """What was asked for: a goal, or a plan with its inputs, on a day."""
-
-    goal: str
-    plan: Plan | None
-    inputs: Mapping[str, Json]
-    today: str
-    setup: Mapping[str, Json] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, goal: str | Plan, inputs: Mapping[str, Json], *, today: str, setup: Mapping[str, Json]) -> Self:
-        if inputs and not isinstance(goal, Plan):
-            raise ConfigurationError("inputs are for a plan that asks for them; a goal in words has none")
-        found = unstorable(dict(inputs), "inputs") or unstorable(dict(setup), "setup")
-        if found is not None:
-            raise ConfigurationError(found)
-        if isinstance(goal, Plan):
-            return cls(goal=goal.goal, plan=goal, inputs=inputs, today=today, setup=setup)
-        return cls(goal=goal, plan=None, inputs=inputs, today=today, setup=setup)
-
-    @classmethod
-    def again(cls, state: RunState, run_id: str) -> Self:
-        """What a run of the journal was asked for. Raises `UnknownRun` when not even that was written down."""
-        if state.started is None:
-            raise UnknownRun(run_id)
-        return cls(goal=state.started.goal, plan=state.started.plan, inputs=state.started.inputs, today=state.started.today)
-
-
-async def begin(accepted: Accepted, ledger: Ledger) -> None:
-    """Write down what was asked for: the first thing of every run."""
-    if ledger.state.started is None:
-        await ledger.record(
-            RunStarted(
-                goal=accepted.goal,
-                plan=accepted.plan,
-                inputs=accepted.inputs,
-                today=accepted.today,
-                setup=accepted.setup,
-            )
-        )
 
 
 class Story:
@@ -96,16 +56,18 @@ class Story:
         self,
         accepted: Accepted,
         ledger: Ledger,
+        journal: Journal,
         *,
         models: ModelRegistry,
         tools: ToolRegistry,
         hooks: Hook,
         limits: Limits,
         interrupts: InterruptQueue,
+        purse: Purse | None = None,
     ) -> None:
-        self._accepted, self._ledger = accepted, ledger
+        self._accepted, self._ledger, self._journal, self._purse = accepted, ledger, journal, purse
         self._models, self._tools, self._hooks, self._limits = models, tools, hooks, limits
-        self._executor = DAGExecutor(models, tools, ledger=ledger, hooks=hooks, limits=limits, interrupts=interrupts)
+        self._executor = DAGExecutor(models, tools, ledger=ledger, hooks=hooks, limits=limits, interrupts=interrupts, purse=purse)
         self._phases = list(ledger.state.phases)
         self._began = anyio.current_time()
 
@@ -114,14 +76,14 @@ class Story:
         plan, round_, attempts, finished = await self._plan(), 1, Counter[str](), frozenset[str]()
         while True:
             await self._phase("executing")
-            walked = await self._executor.walk(plan, inputs=self._accepted.inputs, attempts=attempts)
+            past = self._ledger.state.rounds[round_ - 1].past
+            walked = await self._executor.walk(plan, inputs=self._accepted.inputs, attempts=attempts, past=past)
             if isinstance(walked, Suspended):
                 return await self._suspend(plan, walked)
             verdict = await self._judge(plan, walked.results, round_)
-            if isinstance(verdict, Achieved) or not verdict.confidence or round_ >= self._rounds:
-                break  # a verdict without confidence says nothing that a revision could go by
-            if round_ > 1 and finished.issuperset(walked.finished):
-                break  # a revision that brought nothing new is not followed by another
+            gained = round_ == 1 or not finished.issuperset(walked.finished)
+            if not await self._goes_on(verdict, round_, gained=gained):
+                break
             finished = finished.union(walked.finished)
             revised = await self._revise(plan, walked.results, verdict, round_ + 1)
             if revised is None:
@@ -136,6 +98,17 @@ class Story:
     def _rounds(self) -> int:
         """How many plans there may be. A submitted plan is its submitter's, and revised only where they ask for it."""
         return self._limits.rounds if self._accepted.plan is None else self._limits.submitted_rounds
+
+    @property
+    def _may_revise(self) -> bool:
+        return self._accepted.plan is None or self._rounds > 1
+
+    async def _goes_on(self, verdict: Verdict, round_: int, *, gained: bool) -> bool:
+        """Whether another plan follows. Near the end of its budget a run makes no other."""
+        state = self._ledger.state
+        if not self._may_revise or not another(state, verdict, round_, most=self._rounds, gained=gained):
+            return False
+        return self._purse is None or len(state.rounds) > round_ or await self._purse.land() is None
 
     async def _phase(self, phase: Phase) -> None:
         if self._phases:  # told in an earlier life of the run
@@ -164,6 +137,8 @@ class Story:
         except PlanError as error:
             await self._reject(1, error)
             raise
+        except OverBudget as error:
+            raise BudgetExhausted(error.kind, error.whose) from error
 
     async def _revise(self, plan: Plan, results: Results, verdict: Verdict, round_: int) -> Plan | None:
         """The next plan, or None when there is none to be had. What it shares with the one before is not done again."""
@@ -172,6 +147,7 @@ class Story:
             return None
         if len(self._ledger.state.rounds) >= round_:
             return self._ledger.state.rounds[round_ - 1].plan
+        said = tuple(self._ledger.state.said)
         try:
             planned = await self._planner().revise(
                 plan,
@@ -181,30 +157,34 @@ class Story:
                 tools=self._tools.specs,
                 hints=self._models.hints,
                 call=self._call("plan", round_),
+                said=said,
             )
-            return await self._ready(planned, round_=round_, before=plan)
+            return await self._ready(planned, round_=round_, before=plan, heard=len(said))
         except PlanError as error:  # the answer is made from what there is, and says what is missing
             await self._reject(round_, error)
-        except DeniedByHook:
+        except (DeniedByHook, OverBudget):
             pass
         return None
 
     async def _reject(self, round_: int, error: PlanError) -> None:
         await self._ledger.record(PlanRejected(round=round_, diagnostics=error.diagnostics, usage=error.usage))
 
-    async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None) -> Plan:
+    async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None, heard: int = 0) -> Plan:
         """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
         plan = await self._hooks.on_plan(planned.plan)
         models = {hint: self._models.model(hint) for hint in self._models.hints}
         found = check(plan, Known.of(self._tools, models, self._accepted.inputs))
         if any(each.severity == "error" for each in found):
             raise PlanError(found)
+        past = await history(self._journal, plan, self._accepted.inputs, named_by(self._models))
         await self._ledger.record(
             PlanReady(
                 plan=plan,
                 round=round_,
                 diagnostics=(*planned.diagnostics, *found),
                 diff={} if before is None else plan_diff(before, plan),
+                past=past,
+                heard=heard,
                 usage=planned.usage,
             )
         )
@@ -215,36 +195,50 @@ class Story:
         failed that asks for another plan."""
         known = self._ledger.state.verdicts
         replan = any(step.policy == "replan" and isinstance(results.get(step.id), Failed) for step in plan.steps)
-        ask = (self._accepted.plan is None or self._rounds > 1) and not replan
+        ask = self._may_revise and not replan
         if ask:
             await self._phase("analyzing")
         if len(known) >= round_:
             return known[round_ - 1].verdict
-        if ask:
-            model = JournalledModel(self._models.model("planning"), self._ledger)
-            judged = await PlanAnalyzer(model).judge(plan.goal, plan, results, self._call("verdict", round_))
-            reached = VerdictReached(verdict=judged.verdict, round=round_, usage=judged.usage)
-        else:
-            reached = VerdictReached(verdict=structural_verdict(plan, results), round=round_)
-        await self._ledger.record(reached)
-        return reached.verdict
+        landing = self._purse is not None and await self._purse.land() is not None
+        said = tuple(self._ledger.state.said)
+        judged = await self._asked(plan, results, round_, said) if ask else Judged(verdict=structural_verdict(plan, results))
+        verdict = landed(judged.verdict, plan, results) if landing else judged.verdict
+        await self._ledger.record(VerdictReached(verdict=verdict, round=round_, heard=len(said), usage=judged.usage))
+        return verdict
+
+    async def _asked(self, plan: Plan, results: Results, round_: int, said: tuple[str, ...]) -> Judged:
+        """What the judge says. A goal that there is nothing left to judge with has not been found to be met."""
+        model = JournalledModel(self._models.model("planning"), self._ledger)
+        try:
+            return await PlanAnalyzer(model).judge(plan.goal, plan, results, self._call("verdict", round_), said=said)
+        except ModelError as error:
+            spent = spent_out(error, None if self._purse is None else self._purse.verdict)
+            if spent is None:
+                raise
+            missing = (*undone(plan, results), f"a verdict: {spent}")
+            return Judged(verdict=Missing(reasoning=str(spent), missing=missing, confidence=0.0), usage=error.usage)
 
     async def _write(self, plan: Plan, results: Results, verdict: Verdict) -> AnswerWritten:
         await self._phase("synthesis")
         known = self._ledger.state.answer
         if known is not None:
             return known
-        synthesis = Synthesis(self._models.model("synthesis"), self._ledger, hooks=self._hooks, limits=self._limits)
-        written = await synthesis.write(plan, results, verdict)
+        budget = None if self._purse is None else self._purse.whole
+        model = self._models.model("synthesis")
+        synthesis = Synthesis(model, self._ledger, hooks=self._hooks, limits=self._limits, budget=budget)
+        written = await synthesis.write(plan, results, verdict, said=tuple(self._ledger.state.said))
         await self._ledger.record(written)
         return written
 
     async def _suspend(self, plan: Plan, walked: Suspended) -> Answer:
+        await self._keep_books()
         answer = self._answer(plan, walked.results, outcome="suspended", waiting=walked.waiting)
         await self._ledger.record(RunSuspended(waiting=walked.waiting, summary=answer.summary))
         return answer
 
     async def _end(self, plan: Plan, results: Results, verdict: Verdict, written: AnswerWritten) -> Answer:
+        await self._keep_books()
         outcome: RunOutcome = "achieved" if isinstance(verdict, Achieved) else "missing"
         answer = self._answer(plan, results, outcome=outcome, output=written.text, verdict=verdict)
         if not self._ledger.state.over:
@@ -275,17 +269,25 @@ class Story:
             waiting=waiting,
         )
 
+    async def _keep_books(self) -> None:
+        if self._purse is not None and not self._ledger.state.over:
+            await self._purse.close()
+
     def _planner(self) -> DAGPlanner:
-        return DAGPlanner(JournalledModel(self._models.model("planning"), self._ledger))
+        planning, compaction = (JournalledModel(self._models.model(role), self._ledger) for role in ("planning", "compaction"))
+        return DAGPlanner(planning, Summariser(compaction).condense)
 
     def _call(self, purpose: Literal["plan", "verdict"], round_: int, *, attempt: int = 1) -> Call:
-        return Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose, attempt=attempt)
+        call = Call(run=self._ledger.run, scope=f"{purpose}/{round_}", purpose=purpose, label=purpose, attempt=attempt)
+        if self._purse is None:
+            return call
+        return paid(call, self._purse.work if purpose == "plan" else self._purse.verdict)
 
 
-def with_first_failure(verdict: Missing, results: Results) -> Missing:
+def with_first_failure(verdict: Verdict, results: Results) -> Verdict:
     """The verdict on a run that can't go on: what it came to grief on stands first."""
     failed = next((result for result in results.values() if isinstance(result, Failed)), None)
-    if failed is None:
+    if failed is None or not isinstance(verdict, Missing):
         return verdict
     cause = f"{failed.step} failed: {failed.message}"
     return replace(verdict, missing=(cause, *(each for each in verdict.missing if each != cause)))

@@ -1,7 +1,10 @@
 """Merges the results of a plan into one streamed answer. It is never empty, and never shown twice."""
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
+
+import anyio
 
 from orchestrator.events.facts import AnswerWritten
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset
@@ -9,11 +12,13 @@ from orchestrator.hooks import Hook
 from orchestrator.journalled import JournalledModel
 from orchestrator.ledger import Ledger
 from orchestrator.limits import Limits
-from orchestrator.prompts import synthesis_messages, unwritten
+from orchestrator.prompts import lacking, synthesis_messages, unwritten
+from orchestrator.spending.calls import paid
 from planner import BrokenReference, Plan, ToolStep
 from planner.prompts import origins_of
 from planner.references import only, quoted, rendered, resolve
-from planner.results import Failed, Results, Succeeded, Verdict
+from planner.results import Failed, Missing, Results, Succeeded, Verdict
+from registry.budget import Budget
 from registry.calls import Call
 from registry.context import ContextGuard, fit_texts
 from registry.errors import ModelError, Truncated
@@ -45,18 +50,21 @@ class _Shown:
 class Synthesis:
     """Writes the answer of a run: with one model call, or with none where the plan names the step whose output it is."""
 
-    def __init__(self, model: Model, ledger: Ledger, *, hooks: Hook, limits: Limits) -> None:
-        self._model, self._ledger, self._hooks, self._limits = model, ledger, hooks, limits
+    def __init__(self, model: Model, ledger: Ledger, *, hooks: Hook, limits: Limits, budget: Budget | None = None) -> None:
+        self._model, self._ledger, self._hooks, self._limits, self._budget = model, ledger, hooks, limits, budget
 
-    async def write(self, plan: Plan, results: Results, verdict: Verdict) -> AnswerWritten:
-        """The answer, streamed to watchers on the way. Falls back to the judge's answer, then to the results themselves."""
+    async def write(self, plan: Plan, results: Results, verdict: Verdict, *, said: Sequence[str] = ()) -> AnswerWritten:
+        """The answer, streamed to watchers on the way. Falls back to the judge's answer, then to the results themselves.
+
+        `said` is what the user said while the goal was being met.
+        """
         shown = _Shown(self._ledger)
         named = self._named_output(plan, results)
         if named is not None:
             shown.piece(named.text)
             return named
         try:
-            reply = await self._streamed(self._request(plan, results, verdict), shown)
+            reply = await self._streamed(self._request(plan, results, verdict, said), shown)
         except ModelError as error:
             return replace(_fallback(shown, results, verdict, why=str(error)), usage=error.usage)
         if not reply.text.strip():
@@ -78,19 +86,27 @@ class Synthesis:
             return None
         return AnswerWritten(text=text, by=f"step:{reference.name}") if text.strip() else None
 
-    def _request(self, plan: Plan, results: Results, verdict: Verdict) -> Request:
+    def _request(self, plan: Plan, results: Results, verdict: Verdict, said: Sequence[str]) -> Request:
         material = _material(plan, results)
         names = [step_id for step_id, result in results.items() if _tells(result) and step_id not in material]
         texts = [_told(results[name]) for name in names]
-        if self._model.context_window is not None:
-            texts = fit_texts(texts, self._model.context_window // 2)
-        messages = synthesis_messages(plan.goal, list(zip(names, texts, strict=True)), verdict, origins_of(results))
-        fitted = ContextGuard(self._model.context_window).fit(messages)
+        window = self._window
+        if window is not None:
+            texts = fit_texts(texts, window // 2)
+        told = list(zip(names, texts, strict=True))
+        messages = synthesis_messages(plan.goal, told, verdict, origins_of(results), said=said)
+        fitted = ContextGuard(window).fit(messages)
         return Request(messages=fitted.messages, max_tokens=self._limits.answer_tokens)
+
+    @property
+    def _window(self) -> int | None:
+        """The model's, in tokens, or less where less is left to spend."""
+        left = None if self._budget is None else self._budget.left(anyio.current_time()).tokens
+        return min((each for each in (self._model.context_window, left) if each is not None), default=None)
 
     async def _streamed(self, request: Request, shown: _Shown) -> Reply:
         model = JournalledModel(self._model, self._ledger)
-        call = Call(run=self._ledger.run, scope="synthesis", purpose="synthesis", label="synthesis")
+        call = paid(Call(run=self._ledger.run, scope="synthesis", purpose="synthesis", label="synthesis"), self._budget)
         async with aclosing(model.stream_chat(request, call)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Reply):
@@ -134,5 +150,6 @@ def _told(result: object) -> str:
 def _fallback(shown: _Shown, results: Results, verdict: Verdict, *, why: str) -> AnswerWritten:
     shown.restart(why)
     text = verdict.final_answer.strip() or unwritten(results)
+    text += lacking(verdict.missing) if isinstance(verdict, Missing) else ""
     shown.piece(text)
     return AnswerWritten(text=text, by="fallback")

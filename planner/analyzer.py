@@ -1,5 +1,6 @@
 """Is the goal met? One judge that asks a model, and one that only counts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,15 +44,15 @@ class PlanAnalyzer:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    async def judge(self, goal: str, plan: Plan, results: Results, call: Call) -> Judged:
-        """Whether the results meet the goal. Where no step succeeded, no model is asked.
+    async def judge(self, goal: str, plan: Plan, results: Results, call: Call, *, said: Sequence[str] = ()) -> Judged:
+        """Whether the results meet the goal, and what the user `said` since. Where no step succeeded, no model is asked.
 
         A judge whose answer can't be read has not found the goal met: that is Missing, with a confidence of 0. Raises any
         `ModelError` of an outage, which is an error and not a verdict.
         """
         if not any(isinstance(result, Succeeded) for result in results.values()):
             return Judged(verdict=Missing(reasoning="no step succeeded", missing=_unfinished(plan, results)))
-        question = judging(goal, plan, results, window=self._model.context_window)
+        question = judging(goal, plan, results, window=self._model.context_window, said=said)
         try:
             answer = await structured_llm_call(self._model, question, VerdictAnswer, call, name="verdict")
         except NoTypedAnswer as unreadable:

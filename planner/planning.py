@@ -1,9 +1,9 @@
 """From a goal to a plan, and from what came of it to the next one."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, WithJsonSchema
 
@@ -12,19 +12,23 @@ from planner.diagnostics import Diagnostic, error
 from planner.errors import PlanError
 from planner.graph import graph
 from planner.plan import Draft, Plan
-from planner.prompts import correcting, means_of, planning, revising
+from planner.prompts import correcting, cut_short, means_of, origins_of, planning, revising
 from planner.repair import repair
 from planner.results import NO_USAGE, Results, Succeeded, Verdict
 from registry.calls import Call
+from registry.context import estimate_tokens
 from registry.errors import ModelError, NoTypedAnswer
 from registry.messages import Json, Message, ToolSpec
 from registry.models.model import Model
-from registry.origins import joined
+from registry.origins import Origins, joined
 from registry.structured import StructuredCallResult, structured_llm_call
 from registry.usage import Usage
 
 MAX_STEPS = 12
 """Steps that one answer of the model may add."""
+MOST_SUMMARY = 1_000
+"""Tokens that a summary of what was found may take of the question for a revised plan, and an eighth of the window at most."""
+
 _ANSWERS = 2
 
 _LONGEST_ID = 40
@@ -62,11 +66,34 @@ class Planned:
     usage: Usage = NO_USAGE
 
 
-class DAGPlanner:
-    """Plans with one structured call to `model`, and one more when the answer is beyond repair."""
+class Found(NamedTuple):
+    """What a step found, and where that comes from."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    step: str
+    text: str
+    origins: Origins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensed:
+    """What steps found, told in short, and what that cost. Empty where nobody could tell it."""
+
+    text: str
+    usage: Usage
+
+
+Condense = Callable[[Sequence[Found], str, int, Call], Awaitable[Condensed]]
+"""Tells in short what was found, for the goal that it is to serve, in so many tokens at most. Never raises a `ModelError`."""
+
+
+class DAGPlanner:
+    """Plans with one structured call to `model`, and one more when the answer is beyond repair.
+
+    Where it revises and can't read all that was found, it has what was cut told in short by `condense`, if there is one.
+    """
+
+    def __init__(self, model: Model, condense: Condense | None = None) -> None:
+        self._model, self._condense = model, condense
 
     async def plan(self, goal: str, *, today: str, tools: Sequence[ToolSpec], hints: Sequence[str], call: Call) -> Planned:
         """A plan for the goal.
@@ -89,17 +116,32 @@ class DAGPlanner:
         tools: Sequence[ToolSpec],
         hints: Sequence[str],
         call: Call,
+        said: Sequence[str] = (),
     ) -> Planned:
-        """The next plan after one that did not meet its goal: what succeeded, unchanged, and new steps behind it.
+        """The next plan after one that did not meet its goal, or what the user `said` since: what succeeded, unchanged, and new
+        steps behind it.
 
         Raises `PlanError` when the model adds no usable step, and any `ModelError` of an outage.
         """
+        short = await self._in_short(plan, results, call)
         means = means_of(today, tools, hints)
-        question = revising(plan, results, verdict, means=means, window=self._model.context_window)
-        return await self._drafted(question, kept(plan, results), _known(tools, hints), call)
+        window = self._model.context_window
+        question = revising(plan, results, verdict, means=means, window=window, summary=short.text, said=said)
+        return await self._drafted(question, kept(plan, results), _known(tools, hints), call, usage=short.usage)
 
-    async def _drafted(self, question: tuple[Message, ...], base: Draft, known: Known, call: Call) -> Planned:
-        usage = NO_USAGE
+    async def _in_short(self, plan: Plan, results: Results, call: Call) -> Condensed:
+        """What the steps found that the question can't show in full; empty where it can, or what is told does not fit."""
+        window = self._model.context_window
+        found = [Found(step, text, origins_of({step: results[step]})) for step, text in cut_short(plan, results, window)]
+        if not found or self._condense is None:
+            return Condensed(text="", usage=NO_USAGE)
+        most = MOST_SUMMARY if window is None else min(MOST_SUMMARY, window // 8)
+        short = await self._condense(found, plan.goal, most, call)
+        return short if estimate_tokens(short.text) <= most else replace(short, text="")
+
+    async def _drafted(
+        self, question: tuple[Message, ...], base: Draft, known: Known, call: Call, *, usage: Usage = NO_USAGE
+    ) -> Planned:
         messages = question
         wrong: tuple[Diagnostic, ...] = ()
         for _ in range(_ANSWERS):

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from orchestrator import MemoryJournal, Orchestrator
+from orchestrator.accepted import Accepted
 from orchestrator.errors import DeniedByHook, UnknownRun
 from orchestrator.events.facts import PlanReady, RunEnded
 from orchestrator.hooks import Hook
 from orchestrator.limits import Limits
-from orchestrator.run import Answer
+from orchestrator.run import Answer, Run
 from orchestrator.state import RunState
-from orchestrator.story import Accepted
 from planner import Input, Plan, PlanError, Step, ToolStep
-from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
+from planner.results import Achieved, Failed, Missing, Skipped, StepResult, Succeeded
 from registry.errors import Unreachable
 from registry.messages import Request
 from registry.models.model import Model
@@ -441,10 +441,60 @@ async def test_a_round_that_gains_nothing_is_the_last() -> None:
     assert {"x": Succeeded, "z": Failed} == {name: type(result) for name, result in answer.steps.items()}
 
 
+class Speaks(Hook):
+    """A user who speaks up when a step has ended."""
+
+    def __init__(self, step: str, text: str) -> None:
+        self._step, self._text = step, text
+        self.run: Run | None = None
+
+    async def after_step(self, result: StepResult) -> StepResult:
+        if self.run is not None and result.step == self._step:
+            await self.run.interrupt(self._text)
+        return result
+
+
+async def test_what_the_user_says_is_planned_for() -> None:
+    """It reaches judge, planner and answer, and uses up no round; what was found before is not found again."""
+    heard: list[str] = []
+    lines = {
+        "plan": iter([planned("a"), planned("b")]),
+        "verdict": iter([judged(False, missing=["euros"]), judged(True)]),
+        "synthesis": iter(["12 euros"]),
+    }
+
+    def say(request: Request) -> Line:
+        part = part_of(request)
+        if "in euros" in request.messages[-1].text:
+            heard.append(part)
+        return task(request) if part == "step" else next(lines[part])
+
+    user = Speaks("a", "in euros")
+    async with orchestrator(ScriptedModel(say), user, limits=Limits(rounds=1)).open("the goal") as run:
+        user.run = run
+        answer = await run.answer()
+
+    assert ("achieved", "12 euros", ["a", "b"]) == (answer.outcome, answer.output, list(answer.steps))
+    assert ["verdict", "plan", "step", "verdict", "synthesis"] == heard
+
+
+async def test_a_submitted_plan_stays_whatever_is_said() -> None:
+    """It is its submitter's. Its agents hear the user, and so does the answer."""
+    user = Speaks("a", "in euros")
+    model = played(step=task, synthesis=lambda request: "heard" if "in euros" in request.messages[-1].text else "not heard")
+    plan = plan_of(Step(id="a", task="a"), Step(id="b", task="b", depends_on=("a",)))
+    async with orchestrator(model, user).open(plan) as run:
+        user.run = run
+        answer = await run.answer()
+
+    assert ("achieved", "heard") == (answer.outcome, answer.output)
+
+
 async def test_a_step_may_ask_for_another_plan() -> None:
     """Where it fails nothing new starts, no judge is asked, and the plan is revised where that is allowed."""
     failing = Step(id="y", task="y", tools=(), on_failure="replan")
-    plan = Plan(goal="the goal", steps=[failing, Step(id="x", task="x", tools=()), Step(id="v", task="v", depends_on="x")])
+    after = Step(id="v", task="v", depends_on="x", tools=())
+    plan = Plan(goal="the goal", steps=[failing, Step(id="x", task="x", tools=()), after])
 
     def step(request: Request) -> Line:
         return DOWN if task(request) == "y" else f"{task(request)} is done"

@@ -4,7 +4,7 @@ import pytest
 
 from planner.diagnostics import error
 from planner.plan import ApprovalStep
-from planner.prompts import correcting, ending, judging, means_of, origins_of, planning, revising
+from planner.prompts import correcting, cut_short, ending, judging, means_of, origins_of, planning, revising
 from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
 from registry.messages import ToolSpec
 from tests.planner.drafts import plan, step
@@ -98,11 +98,55 @@ def test_window():
     assert all(name * 100 in asked.text for name in "abcd")
 
 
+@pytest.mark.parametrize(
+    ("window", "names"),
+    [
+        pytest.param(None, ["a", "d"], id="too long for any window"),
+        pytest.param(100_000, ["a", "d"], id="a large window"),
+        pytest.param(800, ["a", "b", "d"], id="a small window"),
+    ],
+)
+def test_what_a_revision_cuts_short(window, names):
+    """The results of which it shows a part only are given whole, and none that it shows in full."""
+    long = {name: Succeeded(step=name, output=name * 9_000) for name in "ad"}
+    results = RESULTS | long | {"b": Succeeded(step="b", output="b" * 1_500)}
+
+    found = cut_short(PLAN, results, window)
+
+    assert names == [name for name, _ in found]
+    assert ("a", "a" * 9_000) in found
+
+
+def test_what_was_cut_is_told_in_short():
+    """Between the results and the verdict, in a frame that it can't close."""
+    _, asked = revising(PLAN, RESULTS, Achieved(reasoning="all there"), means=(), window=None, summary="Graz </result-0>")
+
+    results, _, rest = asked.text.partition("What was cut in these results, in short:\n<result-")
+    assert "Step d (did not run)" in results
+    assert "\nGraz &lt;/result-0>\n</result-" in rest
+    assert rest.endswith("all there")
+
+
 def test_revising_an_achieved_goal():
     """A plan may be revised although its goal was met, as when the user wants more."""
     _, asked = revising(PLAN, RESULTS, Achieved(reasoning="all there"), means=(), window=None)
 
     assert asked.text.endswith("all there")
+
+
+def test_what_the_user_said_since():
+    """Judge and planner both hear it, as a part of what is asked for; where nothing was said, there is no word of it."""
+    verdict = Achieved(reasoning="all there")
+
+    _, judged = judging("g", PLAN, RESULTS, window=None, said=("Vienna too", "in euros"))
+    _, revised = revising(PLAN, RESULTS, verdict, means=(), window=None, said=("Vienna too",))
+    _, silent = revising(PLAN, RESULTS, verdict, means=(), window=None)
+
+    assert "counts like the goal:\n- Vienna too\n- in euros\n\nIs this goal met? g" in judged.text
+    assert revised.text.endswith(
+        "How it stands: all there\n\nSince then the user has said, and it counts like the goal:\n- Vienna too"
+    )
+    assert "Since then" not in silent.text
 
 
 def test_correcting():
