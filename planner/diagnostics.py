@@ -59,6 +59,7 @@ CODES = {
     "P026": "a condition can't be read",
     "P027": "a map has no list to go over",
     "P028": "a schema is no JSON Schema",
+    "P029": "a step is the same as an earlier one",
 }
 """Every code and what it stands for. A code is never reused for something else."""
 
@@ -80,4 +81,4 @@ def repaired(code: str, place: str, message: str) -> Diagnostic:
 
 def pointer(*parts: str | int) -> str:
     """The JSON pointer (RFC 6901) of these keys and positions."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    return "".join([f"/{part}" if isinstance(part, int) else f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts])

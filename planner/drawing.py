@@ -64,7 +64,7 @@ def _tree(draft: Draft, critical: Sequence[str]) -> Iterator[str]:
         step, before, last = ahead.pop()
         others = [need for need in edges.predecessors(step) if need != above[step]]
         also = f" (and after {', '.join(others)})" if others else ""
-        yield f"{before}{'└─' if last else '├─'} {'* ' if step in path else ''}{_label(steps[step])}{also}"
+        yield f"{before}{'└─' if last else '├─'} {'* ' if step in path else ''}{_told(steps[step])}{also}"
         deeper = before + ("   " if last else "│  ")
         ahead += _branches(below.get(step, ()), deeper if len(deeper) <= 3 * _DEEPEST else before)
     if critical:
@@ -89,6 +89,11 @@ def _branches(steps: Sequence[str], before: str) -> list[tuple[str, str, bool]]:
 
 def _label(step: AnyStep) -> str:
     return f"{step.id}: {step.tool}" if isinstance(step, ToolStep) else step.id
+
+
+def _told(step: AnyStep) -> str:
+    """The label, with the kind in a word where no shape shows it."""
+    return _label(step) if step.kind in ("agent", "tool") else f"{step.id}: {step.kind}"
 
 
 def _pairs(path: Sequence[str]) -> set[tuple[str, str]]:

@@ -3,7 +3,8 @@
 networkx is imported at the first use: it is a third of what importing dagwright would cost.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.references import implied
@@ -11,6 +12,12 @@ from planner.shapes import StepShape
 
 if TYPE_CHECKING:
     import networkx as nx
+
+Needs = Mapping[str, Sequence[str]]
+"""By step, in plan order, those that it waits for. There are no circles."""
+
+EVEN: Mapping[str, float] = MappingProxyType({})
+"""Weights by which every step counts one."""
 
 
 def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
@@ -25,9 +32,12 @@ def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
         by_id.setdefault(step.id, step)
     found: nx.DiGraph[str] = nx.DiGraph()
     found.add_nodes_from(by_id)
-    for step in by_id.values():
-        needed = dict.fromkeys((*step.depends_on, *implied(step)))
-        found.add_edges_from((dependency, step.id) for dependency in needed if dependency in by_id and dependency != step.id)
+    found.add_edges_from(
+        (needed, step.id)
+        for step in by_id.values()
+        for needed in (*step.depends_on, *implied(step))
+        if needed in by_id and needed != step.id
+    )
     return found
 
 
@@ -39,13 +49,36 @@ def order(steps: "nx.DiGraph[str]") -> tuple[str, ...]:
     return tuple(nx.lexicographical_topological_sort(steps, key=position.__getitem__))
 
 
-def ranks(steps: "nx.DiGraph[str]") -> dict[str, float]:
-    """How many steps the longest way from each step to an end has, itself included: the larger, the more waits for it."""
-    import networkx as nx
+def stand_in_turn(steps: Iterable[StepShape]) -> bool:
+    """Whether each step stands behind all that it waits for, references too: such a plan has no circles."""
+    earlier = set[str]()
+    for step in steps:
+        if not (earlier.issuperset(step.depends_on) and earlier.issuperset(implied(step))):
+            return False
+        earlier.add(step.id)
+    return True
 
-    found: dict[str, float] = {}
-    for step in reversed(list(nx.topological_sort(steps))):
-        found[step] = 1.0 + max((found[dependent] for dependent in steps.successors(step)), default=0.0)
+
+def in_turn(needs: Needs) -> tuple[str, ...]:
+    """`order` of the steps. A plan is mostly written so, and no graph has to be built to see that."""
+    earlier = set[str]()
+    for step, needed in needs.items():
+        if not earlier.issuperset(needed):
+            return order(_graph(needs))
+        earlier.add(step)
+    return tuple(needs)
+
+
+def ranks(needs: Needs, weights: Mapping[str, float] = EVEN) -> dict[str, float]:
+    """How long the longest way from each step to an end is, itself included: the larger, the more waits for it.
+
+    A step that has no weight counts one.
+    """
+    found = dict.fromkeys(needs, 0.0)
+    for step in reversed(in_turn(needs)):
+        longest = found[step] = found[step] + weights.get(step, 1.0)
+        for needed in needs[step]:
+            found[needed] = max(found[needed], longest)
     return found
 
 
@@ -64,6 +97,15 @@ def knotted(steps: "nx.DiGraph[str]") -> tuple[frozenset[str], ...]:
     import networkx as nx
 
     return tuple(frozenset(knot) for knot in nx.strongly_connected_components(steps) if len(knot) > 1)
+
+
+def _graph(needs: Needs) -> "nx.DiGraph[str]":
+    import networkx as nx
+
+    found: nx.DiGraph[str] = nx.DiGraph()
+    found.add_nodes_from(needs)
+    found.add_edges_from((needed, step) for step, all_needed in needs.items() for needed in all_needed)
+    return found
 
 
 def _circle(knot: "nx.DiGraph[str]", first: str) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
 """Which step is which, whatever it is called: the same work has the same digest in every plan and every process."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from planner.graph import graph, order
-from planner.plan import AnyStep, Draft, MapStep, PlanStep
+from planner.graph import graph, in_turn, order
+from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, Plan, PlanStep
 from planner.references import Reference, Unreadable, renamed, rewrite
 from registry.digests import digest
 from registry.messages import Json
+
+_NTH = "#"
+"""What stands before the number of a step that is the same as an earlier one."""
 
 _NOT_THE_WORK = {
     "id",
@@ -21,6 +25,9 @@ _NOT_THE_WORK = {
     "retries",
     "estimate",
     "width",
+    # What is inside has a digest of its own.
+    "step",
+    "plan",
 }
 
 
@@ -29,14 +36,37 @@ def step_digests(plan: Draft, inputs: Mapping[str, Json]) -> dict[str, str]:
 
     It covers kind, task, question, hints, tools and arguments, conditions and checks, what maps and plans consist of, the
     values of the inputs that the step refers to, and the digests of its dependencies. Ids, limits and policies are not in it.
-    Steps of one plan that are equal get `#2`, `#3`, ... in plan order. `inputs` are those given to the run.
+    Steps of one plan that are the same get `#2`, `#3`, ... in plan order, and what waits for one of them is the same as what
+    waits for another. Steps that ask a person are never the same. `inputs` are those given to the run.
     """
     return _digests(plan, {name: digest(value) for name, value in plan.values(inputs).items()})
 
 
+def twins(plan: Draft, inputs: Mapping[str, Json]) -> dict[str, str]:
+    """The `fellows` of a plan before it is run, as far as they can be told: inputs without a value are like no others.
+
+    Expects no circles.
+    """
+    asked = plan.inputs
+    values = {name: digest(inputs.get(name, asked[name].default)) for name in asked if name in inputs or not asked[name].required}
+    unknown = {name: digest(["input", name]) for name in asked}
+    return fellows(_digests(plan, unknown | values))
+
+
 def nested_digests(parent: str, plan: Draft, inputs: Mapping[str, Json]) -> dict[str, str]:
     """The digests of the steps of a plan that is the step of digest `parent`."""
-    return {step_id: digest([parent, each]) for step_id, each in step_digests(plan, inputs).items()}
+    return {step_id: _within(parent, each) for step_id, each in step_digests(plan, inputs).items()}
+
+
+def fellows(digests: Mapping[str, str]) -> dict[str, str]:
+    """By step id, for those that do what an earlier one does: which that is. `digests` are those of a plan's steps.
+
+    The items of a map are no fellows: every entry of a list is asked for by itself.
+    """
+    repeated = {step_id: work for step_id, each in digests.items() if (work := _work_of(each)) != each}
+    wanted = set(repeated.values())
+    first = {each: step_id for step_id, each in digests.items() if each in wanted}
+    return {step_id: first[work] for step_id, work in repeated.items()}
 
 
 def item_digests(parent: str, items: Sequence[Json]) -> tuple[str, ...]:
@@ -46,20 +76,54 @@ def item_digests(parent: str, items: Sequence[Json]) -> tuple[str, ...]:
 
 def _digests(plan: Draft, values: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    seen: dict[str, int] = {}
+    works: dict[str, str] = {}
+    seen = Counter[str]()
     by_id = {step.id: step for step in plan.steps}
-    for step_id in order(graph(plan.steps)):
-        content = digest(_content(by_id[step_id], found, values))
-        seen[content] = seen.get(content, 0) + 1
-        found[step_id] = content if seen[content] == 1 else f"{content}#{seen[content]}"
+    for step_id in _in_turn(plan):
+        work = digest(_content(by_id[step_id], works, values))
+        seen[work] += 1
+        nth = seen[work]
+        if nth > 1 and _asks(by_id[step_id]):
+            work, nth = digest([work, nth]), 1
+        works[step_id], found[step_id] = work, _nth(work, nth)
     return {step.id: found[step.id] for step in plan.steps}
 
 
+def _in_turn(plan: Draft) -> tuple[str, ...]:
+    if isinstance(plan, Plan):  # whose edges are all written out
+        return in_turn({step.id: step.depends_on for step in plan.steps})
+    return order(graph(plan.steps))
+
+
+def _asks(step: AnyStep) -> bool:
+    """Whether the step is a question to a person, or has one in it: to ask two persons, or twice, may be meant."""
+    match step:
+        case MapStep(step=inner):
+            return _asks(inner)
+        case PlanStep(plan=plan):
+            return any(_asks(inner) for inner in plan.steps)
+        case _:
+            return isinstance(step, ApprovalStep)
+
+
+def _within(parent: str, own: str) -> str:
+    work, _, nth = own.partition(_NTH)
+    return _nth(digest([parent, work]), int(nth or 1))
+
+
+def _nth(work: str, nth: int) -> str:
+    return work if nth == 1 else f"{work}{_NTH}{nth}"
+
+
+def _work_of(own: str) -> str:
+    return own.partition(_NTH)[0]
+
+
 def _numbered(digests: Iterable[str]) -> Iterator[str]:
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     for each in digests:
-        seen[each] = seen.get(each, 0) + 1
-        yield each if seen[each] == 1 else f"{each}#{seen[each]}"
+        seen[each] += 1
+        yield _nth(each, seen[each])
 
 
 def _content(step: AnyStep, steps: Mapping[str, str], inputs: Mapping[str, str]) -> Json:
@@ -81,7 +145,7 @@ def _content(step: AnyStep, steps: Mapping[str, str], inputs: Mapping[str, str])
 
 def _work(step: AnyStep) -> dict[str, Json]:
     # Without defaults, so that a field which is added to the language one day changes no digest of a run that is under way.
-    work = step.model_dump(mode="json", exclude=_NOT_THE_WORK | {"step", "plan"}, exclude_defaults=True)
+    work = step.model_dump(mode="json", exclude=_NOT_THE_WORK, exclude_defaults=True)
     match step:
         case MapStep(step=inner):
             return work | {"step": {"kind": inner.kind, "work": _work(inner)}}
@@ -95,7 +159,9 @@ def _plan_digest(plan: Draft) -> str:
     """Of all that a plan does, whatever it is given: that is told by the arguments of the step around it."""
     steps = _digests(plan, {name: digest(["input", name]) for name in plan.inputs})
     output = None if plan.output is None else rewrite(plan.output, lambda found: _named(found, steps))
-    return digest([list(steps.values()), output, {name: asked.default for name, asked in plan.inputs.items()}])
+    failing = [[step.policy, step.optional] for step in plan.steps]  # which decides what the plan as a whole comes to
+    defaults = {name: asked.default for name, asked in plan.inputs.items()}
+    return digest([plan.goal, list(steps.values()), failing, output, defaults])
 
 
 def _named(found: Reference | Unreadable, steps: Mapping[str, str]) -> str:

@@ -8,7 +8,8 @@ it, and `${index}`; in a check `${output}` and `${data}`, with paths into it.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple, assert_never
 
 from planner.diagnostics import pointer
@@ -72,6 +73,11 @@ class Own:
 
 NOTHING = Own(values={})
 
+_NOBODY = frozenset[str]()
+
+_REMEMBERED = 32_768
+"""How many references are read once only: every check of a plan comes by all of them."""
+
 
 class Resolved(NamedTuple):
     """A value with its references followed, and the origins of all that they brought in."""
@@ -82,7 +88,9 @@ class Resolved(NamedTuple):
 
 def scan(value: Json) -> Iterator[Reference | Unreadable]:
     """Whatever looks like a reference, at any depth, in order."""
-    for place, text in _strings(value, ""):
+    if not value or (isinstance(value, str) and "${" not in value):
+        return
+    for place, text in (("", value),) if isinstance(value, str) else _strings(value, ""):
         for token in _TOKEN.finditer(text):
             if token[0] != _ESCAPE:
                 yield _read(token, place)
@@ -90,7 +98,9 @@ def scan(value: Json) -> Iterator[Reference | Unreadable]:
 
 def find(value: Json) -> tuple[Reference, ...]:
     """Every reference in the value, at any depth, in order."""
-    return tuple(found for found in scan(value) if isinstance(found, Reference))
+    if not value or (isinstance(value, str) and "${" not in value):
+        return ()
+    return tuple([found for found in scan(value) if isinstance(found, Reference)])
 
 
 def implied(step: StepShape) -> tuple[str, ...]:
@@ -123,7 +133,9 @@ def rewrite(value: Json, written: Callable[[Reference | Unreadable], str]) -> Js
 
 def forgiven(condition: str | None) -> frozenset[str]:
     """The steps whose status the condition looks at: who waits for them can do with any end of theirs."""
-    found = find(condition or "")
+    if condition is None:
+        return _NOBODY
+    found = find(condition)
     return frozenset(each.name for each in found if each.source == "steps" and each.path == STATUS)
 
 
@@ -139,6 +151,8 @@ def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results, own: O
     A string that is one reference and nothing else becomes what the reference leads to, of whatever type; inside other
     text it is `rendered`. A step that failed or was skipped gives a text that says so. Raises `BrokenReference`.
     """
+    if not value:
+        return Resolved(value=value, origins=TRUSTED)
     origins: list[Origins] = []
 
     def read(token: re.Match[str]) -> Json:
@@ -170,19 +184,25 @@ def rendered(value: Json) -> str:
 
 
 def _read(token: re.Match[str], place: str) -> Reference | Unreadable:
-    path = _PATH.fullmatch(token[1] or "")
-    own = None if path else _OWN.fullmatch(token[1] or "")
+    found = _written(token[0], token[1] or "")
+    return replace(found, place=place) if place else found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _written(text: str, inside: str) -> Reference | Unreadable:
+    path = _PATH.fullmatch(inside)
+    own = None if path else _OWN.fullmatch(inside)
     source, name, rest = path.groups() if path else ("own", *own.groups()) if own else ("", "", "")
     parts = tuple(key or int(position) for key, position in _PART.findall(rest))
     match source:
         case "inputs":
-            return Reference(source="inputs", name=name, path=parts, text=token[0], place=place)
+            return Reference(source="inputs", name=name, path=parts, text=text)
         case "steps" if parts in (OUTPUT, STATUS) or parts[:1] == ("data",):
-            return Reference(source="steps", name=name, path=parts, text=token[0], place=place)
+            return Reference(source="steps", name=name, path=parts, text=text)
         case "own" if not parts or name in ("item", "data"):
-            return Reference(source="own", name=name, path=parts, text=token[0], place=place)
+            return Reference(source="own", name=name, path=parts, text=text)
         case _:
-            return Unreadable(text=token[0], place=place)
+            return Unreadable(text=text)
 
 
 def _look_up(found: Reference | Unreadable, inputs: Mapping[str, Json], results: Results, own: Own) -> tuple[Json, Origins]:

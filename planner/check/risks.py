@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from planner.check.known import Known
+from planner.check.repeats import repeated
 from planner.diagnostics import Diagnostic, pointer, warning
 from planner.graph import graph, order
 from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, PlanStep, Step, ToolStep
@@ -24,7 +25,9 @@ _SPEAKS_JSON = ("tool_call", "json_mode", "json_schema")
 def writers(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
     """P023: calls with the same destination, neither of which waits for the other."""
     places = {step.id: index for index, step in enumerate(draft.steps)}
-    groups = {target: steps for target, steps in _written(draft, known).items() if len(steps) > 1}
+    same = repeated(draft, known.inputs)
+    written = {target: [step for step in steps if step not in same] for target, steps in _written(draft, known).items()}
+    groups = {target: steps for target, steps in written.items() if len(steps) > 1}
     if not groups:
         return
     position = {step: number for number, step in enumerate(order(edges))}

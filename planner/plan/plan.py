@@ -6,6 +6,7 @@ can't be built otherwise.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +30,7 @@ from planner.plan.fields import Args, Frozen, Stored
 from planner.plan.kinds import ApprovalStep, Step, ToolStep
 from planner.plan.policies import OnItemFailure
 from planner.references import implied, only
+from registry.budget import Amounts
 from registry.errors import there_are
 from registry.messages import Json
 
@@ -155,15 +157,29 @@ class Input(Frozen):
 
 
 class PlanLimits(Frozen):
-    """What holds for each step that sets nothing itself, also in the plans inside this one; None for the run's own limit."""
+    """The first three hold for each step that sets nothing itself, also in the plans inside this one; None for the run's own.
+
+    The others hold for the plan as a whole: requests to models, tokens, US dollars and seconds that all its steps may take
+    together; in a plan that is run, with its verdict and its answer. None for no limit beside the run's.
+    """
 
     timeout: float | None = Field(default=None, gt=0)
     max_iterations: int | None = Field(default=None, gt=0)
     max_calls: int | None = Field(default=None, ge=0)
+    max_requests: int | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, gt=0)
+    max_cost: Decimal | None = Field(default=None, ge=0)
+    max_seconds: float | None = Field(default=None, gt=0)
+
+    @property
+    def budget(self) -> Amounts:
+        """What the whole plan may take."""
+        return Amounts(requests=self.max_requests, tokens=self.max_tokens, cost=self.max_cost, seconds=self.max_seconds)
 
     def within(self, outer: "PlanLimits") -> "PlanLimits":
-        """The limits of a plan inside a plan: its own, and for the rest those of the plan around it."""
-        return PlanLimits(**outer.model_dump(exclude_none=True) | self.model_dump(exclude_none=True))
+        """The limits of a plan inside a plan: its own, and for each step those of the plan around it."""
+        around = outer.model_dump(include={"timeout", "max_iterations", "max_calls"}, exclude_none=True)
+        return PlanLimits(**around | self.model_dump(exclude_none=True))
 
 
 class Draft(Frozen):

@@ -111,7 +111,7 @@ def _twins(steps: list[AnyStep], fixed: set[str]) -> dict[str, str]:
 
 
 def _work(step: AnyStep) -> tuple[object, ...]:
-    """What makes steps the same. Only agents' steps are: to call twice, or to ask twice, may be meant."""
+    """What makes steps the same. Only agents' steps are dropped for that: of calls the checker tells that they are made once."""
     if not isinstance(step, Step):
         return (step.kind, step.id)
     rest = step.model_dump(mode="json", exclude={"id", "task", "depends_on"}, exclude_defaults=True)

@@ -22,7 +22,7 @@ def test_tree():
         "The goal",
         "└─ * a",
         "   ├─ b: t",
-        "   └─ * c",
+        "   └─ * c: approval",
         "      └─ * d (and after b)",
         "* is on the critical path",
     ] == draw(DIAMOND, "tree", ("a", "c", "d")).splitlines()

@@ -2,8 +2,12 @@
 
 import pytest
 
-from planner.graph import circles, graph, knotted, order, ranks
+from planner.graph import circles, graph, in_turn, knotted, order, ranks, stand_in_turn
 from tests.planner.drafts import step
+
+
+def needs(steps):
+    return {each.id: each.depends_on for each in steps}
 
 
 def test_edges():
@@ -30,8 +34,23 @@ def test_drafts():
     ],
 )
 def test_order(steps, expected):
-    """Dependencies come first, otherwise the plan's order holds."""
-    assert tuple(expected) == order(graph(steps))
+    """Dependencies come first, otherwise the plan's order holds, whether or not a graph is made."""
+    assert tuple(expected) == order(graph(steps)) == in_turn(needs(steps))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([step("a"), step("b", "a"), step("c", task="${steps.b.output}")], True, id="behind what they need"),
+        pytest.param([step("b", "a"), step("a")], False, id="before it"),
+        pytest.param([step("b", task="${steps.a.output}"), step("a")], False, id="before what they refer to"),
+        pytest.param([step("a", "a")], False, id="itself"),
+        pytest.param([step("a", "zz")], False, id="nobody"),
+    ],
+)
+def test_steps_in_turn(steps, expected):
+    """Where each step stands behind all that it waits for there are no circles to look for."""
+    assert expected == stand_in_turn(steps)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +67,7 @@ def test_order(steps, expected):
 )
 def test_ranks(steps, expected):
     """A step's rank is the length of the longest way from it to an end."""
-    assert expected == ranks(graph(steps))
+    assert expected == ranks(needs(steps))
 
 
 @pytest.mark.parametrize(
@@ -83,5 +102,12 @@ def test_ten_thousand_steps(steps):
     """Depth and width don't matter: no recursion, nothing quadratic."""
     found = graph(steps)
 
-    assert len(steps) == len(order(found)) == len(ranks(found))
+    assert len(steps) == len(order(found)) == len(ranks(needs(steps)))
     assert () == circles(found)
+
+
+def test_ranks_by_weight() -> None:
+    """The longest way is that of the greatest weight, not of the most steps; what has no weight counts one."""
+    found = ranks(needs([step("a"), step("b", "a"), step("c", "b"), step("d")]), {"d": 5.0, "b": 0.5})
+
+    assert {"a": 2.5, "b": 1.5, "c": 1.0, "d": 5.0} == found

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from planner.identity import item_digests, nested_digests, step_digests
+from planner.identity import fellows, item_digests, nested_digests, step_digests
 from planner.plan import ApprovalStep, Input, MapStep, Plan, PlanStep, Step, ToolStep
 from tests.planner.drafts import plan, step
 
@@ -92,14 +92,49 @@ def test_inputs():
 
 
 def test_twins():
-    """Equal steps of one plan get numbers in plan order, and what waits for one of them differs from what waits for the other."""
+    """Equal steps of one plan get numbers in plan order, and so does what waits for either; each has the first for a fellow."""
     found = step_digests(
-        plan(step("z", "y", task="end"), step("y", task="t"), step("x", task="t"), step("w", "x", task="end")), {}
+        plan(
+            step("z", "y", task="end"), step("y", task="t"), step("x", task="t"), step("w", "x", task="end"), step("v", task="v")
+        ),
+        {},
     )
 
-    assert ["z", "y", "x", "w"] == list(found)
+    assert ["z", "y", "x", "w", "v"] == list(found)
     assert found["y"] + "#2" == found["x"]
-    assert found["z"].split("#")[0] != found["w"].split("#")[0]
+    assert found["z"] + "#2" == found["w"]
+    assert {"x": "y", "w": "z"} == fellows(found)
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        pytest.param(lambda name: ApprovalStep(id=name, question="Go on?"), id="approval"),
+        pytest.param(lambda name: MapStep(id=name, over=[1], step={"kind": "approval", "question": "${item}?"}), id="map"),
+        pytest.param(
+            lambda name: PlanStep(id=name, plan={"goal": "g", "steps": [{"id": "a", "kind": "approval", "question": "?"}]}),
+            id="plan",
+        ),
+    ],
+)
+def test_who_asks_a_person_has_no_twin(asking):
+    """A word is given once for each question, so what waits for one is not the same as what waits for another."""
+    steps = [asking("a"), asking("b"), step("c", "a", task="post"), step("d", "b", task="post"), step("e", "a", task="post")]
+    found = step_digests(plan(*steps), {})
+
+    assert 4 == len({each.split("#")[0] for each in found.values()})
+    assert {"e": "c"} == fellows(found)
+    assert found == step_digests(plan(*steps), {})
+
+
+def test_twins_inside():
+    """The steps of a plan inside a plan have their fellows there; what is done with equal items is done for each."""
+    inner = plan(step("a", task="t"), step("b", task="t"), step("c", "b", task="u"))
+    found = nested_digests("parent", inner, {})
+
+    assert {"b": "a"} == fellows(found)
+    assert found["a"] + "#2" == found["b"]
+    assert not set(found.values()) & set(nested_digests("other", inner, {}).values())
 
 
 @pytest.mark.real_clock
@@ -162,6 +197,13 @@ def nested(**fields):
         pytest.param(nested(), nested(inner={"output": "${steps.x.output}"}), False, id="plan: output"),
         pytest.param(nested(), nested(inner={"limits": {"timeout": 3}}), True, id="plan: limits"),
         pytest.param(nested(), nested(args={"i": "${steps.a.output}!"}), False, id="plan: arguments"),
+        pytest.param(nested(), nested(inner={"goal": "other"}), False, id="plan: goal"),
+        pytest.param(
+            nested(steps=[{"id": "x", "task": "t"}]),
+            nested(steps=[{"id": "x", "task": "t", "optional": True}]),
+            False,
+            id="plan: what failures inside do",
+        ),
     ],
 )
 def test_what_consists_of_others(one, other, same):

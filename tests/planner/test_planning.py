@@ -7,7 +7,7 @@ import pytest
 from planner.check import Known
 from planner.errors import PlanError
 from planner.plan import Input, ToolStep
-from planner.planning import DAGPlanner, answer_schema, kept
+from planner.planning import MOST_SUMMARY, Condensed, DAGPlanner, Found, answer_schema, kept
 from planner.results import Failed, Missing, Skipped, Succeeded
 from registry.calls import Call
 from registry.errors import Overloaded
@@ -202,6 +202,47 @@ async def test_revise_without_new_steps():
         await revised(model, BEFORE, RESULTS)
 
     assert ["P001"] == [one.code for one in raised.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("It was all x.", True, id="told"),
+        pytest.param("y" * 9_000, False, id="too long itself"),
+        pytest.param("", False, id="nobody could tell it"),
+    ],
+)
+async def test_what_can_not_be_shown_is_told_in_short(text, told):
+    """Of long results the planner reads the beginning, and of all of them together what whoever can tells of them."""
+    asked = []
+
+    async def condense(found, aim, most, call):
+        asked.append((found, aim, most, call))
+        return Condensed(text=text, usage=SCRIPTED_USAGE)
+
+    results = RESULTS | {"a": Succeeded(step="a", output="x" * 9_000, origins=("tool:web",))}
+    with ScriptedModel([asks("plan", steps=[{"id": "n", "task": "New"}])]) as model:
+        verdict = Missing(reasoning="not yet", missing=())
+        found = await DAGPlanner(model, condense).revise(BEFORE, results, verdict, today="", tools=TOOLS, hints=(), call=CALL)
+
+    question = model.requests[0].messages[-1].text
+    assert [([Found("a", "x" * 9_000, ("tool:web",))], BEFORE.goal, MOST_SUMMARY, CALL)] == asked
+    assert "[… 7000 characters cut]" in question
+    assert told is ("What was cut in these results, in short:\n<result-" in question and text in question)
+    assert Usage(requests=2, input_tokens=20, output_tokens=10) == found.usage
+
+
+async def test_what_can_be_shown_needs_no_telling():
+    """Nobody is asked to make short what is short."""
+
+    async def condense(found, aim, most, call):
+        raise AssertionError
+
+    with ScriptedModel([asks("plan", steps=[{"id": "n", "task": "New"}])]) as model:
+        verdict = Missing(reasoning="not yet", missing=())
+        found = await DAGPlanner(model, condense).revise(BEFORE, RESULTS, verdict, today="", tools=TOOLS, hints=(), call=CALL)
+
+    assert SCRIPTED_USAGE == found.usage
 
 
 def test_kept():

@@ -116,12 +116,19 @@ def _progress(row: Row, payload: Mapping[str, Json], now: float) -> None:
         case "completed" | "failed" as state:
             row.state, row.seconds = state, payload["seconds"]
             row.tokens, row.tokens_exact = payload["tokens"], payload["tokens_exact"]
-            row.note = "" if state == "completed" else f"{payload['error']}: {payload['message']}"
+            row.note = _end(payload)
             row.tools.clear()
         case "skipped":
             row.state, row.note = "skipped", payload["reason"]
         case _:
             pass
+
+
+def _end(payload: Mapping[str, Json]) -> str:
+    """What there is to say of a step that has ended, beside its figures."""
+    if payload.get("same_as"):
+        return f"the same as {payload['same_as']}"
+    return "" if payload["event"] == "completed" else f"{payload['error']}: {payload['message']}"
 
 
 def _activity(row: Row, payload: Mapping[str, Json]) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TextIO
 
+from orchestrator.cli.view.revision import Revisions, with_needs
 from orchestrator.cli.view.screen import Screen
 from orchestrator.cli.view.text import counted, listed, one_line, seconds_told, tokens_told
 from orchestrator.cli.view.waits import WANTS
@@ -12,6 +13,9 @@ from registry.messages import Json
 
 FINDINGS = 6
 """Findings of a plan that are shown one by one."""
+
+CONSISTING = ("map", "plan")
+"""Kinds of steps that consist of others: those do the work, and run beside each other."""
 
 WIDTH = 160
 """Characters of a line at most; what models and tools wrote is cut to it."""
@@ -22,6 +26,7 @@ class PlainLines(Screen):
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
+        self._revisions = Revisions()
         self._running: dict[str, None] = {}
         self._asked: dict[str, str] = {}
 
@@ -38,6 +43,7 @@ class PlainLines(Screen):
                 yield payload["phase"].replace("_", " ")
             case "plan":
                 yield plan_line(payload)
+                yield from self._revisions.lines(payload)
                 yield from diagnostic_lines(payload)
             case "inject":
                 yield f"message received: {payload['content']}"
@@ -55,9 +61,7 @@ class PlainLines(Screen):
         step = payload["step_id"]
         match payload["event"]:
             case "started":
-                self._running.pop(step, None)
-                yield _started(payload, beside=list(self._running))
-                self._running[step] = None
+                yield self._begun(payload)
             case "paused":
                 self._running.pop(step, None)
                 wants = ""
@@ -73,14 +77,20 @@ class PlainLines(Screen):
             case _:
                 pass
 
+    def _begun(self, payload: Mapping[str, Json]) -> str:
+        step, works = payload["step_id"], payload["kind"] not in CONSISTING
+        self._running.pop(step, None)
+        beside = list(self._running) if works else []
+        if works:
+            self._running[step] = None
+        return _started(payload, beside=beside)
+
 
 def plan_line(payload: Mapping[str, Json]) -> str:
-    """The plan in one line: its steps and what each comes after, and what a revision changed."""
+    """The plan in one line: its steps and what each comes after."""
     steps = payload["plan"]["steps"]
-    told = [step["id"] + (f" (after {listed(step['depends_on'])})" if step["depends_on"] else "") for step in steps]
     name = "plan" if payload["round"] == 1 else f"plan {payload['round']}"
-    changes = [f"{change} {listed(ids)}" for change, ids in payload["diff"].items() if ids]
-    return f"{name}: {counted(len(steps), 'step')}: {', '.join(told)}" + "".join(f"; {change}" for change in changes)
+    return f"{name}: {counted(len(steps), 'step')}: {', '.join(map(with_needs, steps))}"
 
 
 def diagnostic_lines(payload: Mapping[str, Json]) -> Iterator[str]:
@@ -101,6 +111,9 @@ def _started(payload: Mapping[str, Json], *, beside: list[str]) -> str:
 
 
 def _ended(payload: Mapping[str, Json]) -> str:
+    if payload.get("same_as"):
+        end = "done" if payload["event"] == "completed" else "failed"
+        return f"{_name(payload)}: {end}: {same_told(payload)}"
     match payload["event"]:
         case "completed":
             return f"{_name(payload)}: done{_cost(payload)}"
@@ -108,6 +121,11 @@ def _ended(payload: Mapping[str, Json]) -> str:
             return f"{_name(payload)}: failed{_cost(payload)}: {payload['error']}: {payload['message']}"
         case _:
             return f"{_name(payload)}: skipped: {payload['reason']}"
+
+
+def same_told(payload: Mapping[str, Json]) -> str:
+    """Of a step for which nothing was done: whose result it takes."""
+    return f"the same as {one_line(payload['same_as'], limit=32)}, whose result it takes"
 
 
 def _said(payload: Mapping[str, Json]) -> str:

@@ -7,6 +7,7 @@ import anyio
 
 from orchestrator.cli.view.board import Board, Row, State
 from orchestrator.cli.view.plain import diagnostic_lines
+from orchestrator.cli.view.revision import Revisions
 from orchestrator.cli.view.screen import Screen
 from orchestrator.cli.view.text import harmless, one_line, seconds_told
 from orchestrator.events.project import Projection
@@ -41,7 +42,7 @@ class LiveTree(Screen):
 
     def __init__(self, console: "Console", out: TextIO) -> None:
         self._console, self._out = console, out
-        self._board, self._began = Board(), 0.0
+        self._board, self._revisions, self._began = Board(), Revisions(), 0.0
         self._live: Live | None = None
         self._streams, self._last = out.isatty(), ""
 
@@ -57,7 +58,7 @@ class LiveTree(Screen):
             self._board.take(message, now=anyio.current_time())
             match message.channel:
                 case "plan":
-                    self._say(*diagnostic_lines(message.payload))
+                    self._say(*self._revisions.lines(message.payload), *diagnostic_lines(message.payload))
                 case "inject":
                     self._say(f"message received: {message.payload['content']}")
                 case "answer" if self._streams:

@@ -42,7 +42,7 @@ KNOWN = Known.of([save, book, mail, post], MODELS)
 
 
 def saves(step_id, *needs, path="log"):
-    return ToolStep(id=step_id, tool="save", depends_on=needs, args={"path": path})
+    return ToolStep(id=step_id, task=f"save {step_id}", tool="save", depends_on=needs, args={"path": path})
 
 
 ASK = ApprovalStep(id="ask", question="?")
@@ -149,6 +149,13 @@ def test_codes(risky, safe, code, place, words):
     assert (code, "warning", place) == (found.code, found.severity, found.place)
     assert words in found.message
     assert () == check(safe, KNOWN)
+
+
+def test_a_write_that_is_not_done():
+    """Who only repeats another one writes nothing, so there is nothing for it to meet."""
+    again = saves("a").model_copy(update={"id": "b"})
+
+    assert ["P029"] == [found.code for found in check(draft(saves("a"), again), KNOWN)]
 
 
 def test_many_writers():

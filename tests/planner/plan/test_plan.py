@@ -1,5 +1,7 @@
 """Plans can't be built wrong, and mean the same in every notation."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError
@@ -7,7 +9,9 @@ from pydantic import ValidationError
 from planner.check import Known, check
 from planner.errors import PlanError
 from planner.files import draft_from, plain_plan, read_plan, write_plan
-from planner.plan import ApprovalStep, Draft, Input, Plan, Step, ToolStep
+from planner.plan import ApprovalStep, Draft, Input, Plan, PlanLimits, Step, ToolStep
+from planner.plan.plan import plain_draft
+from registry.budget import Amounts
 from tests.planner.drafts import draft, drafts, plan, step
 
 
@@ -88,6 +92,23 @@ def test_values():
     asks = draft(inputs={"a": Input(default=1), "b": Input(default=2), "c": Input(required=False)})
 
     assert {"a": 5, "b": 2, "c": None} == asks.values({"a": 5, "zz": 9})
+
+
+def test_limits():
+    """Those of a whole plan are its own; a plan inside takes over only what holds for each step."""
+    outer = PlanLimits(timeout=5.0, max_calls=3, max_requests=9, max_cost="0.50")
+    inner = PlanLimits(max_calls=1, max_tokens=100)
+
+    assert Amounts(requests=9, cost=Decimal("0.5")) == outer.budget
+    assert PlanLimits(timeout=5.0, max_calls=1, max_tokens=100) == inner.within(outer)
+    assert {"max_calls": 1, "max_tokens": 100} == plain_draft(draft(limits=inner))["limits"]
+
+
+@pytest.mark.parametrize("limits", [{"max_requests": 0}, {"max_tokens": -1}, {"max_cost": -0.5}, {"max_seconds": 0}])
+def test_what_is_no_limit(limits):
+    """A plan that may take nothing can't be done."""
+    with pytest.raises(ValidationError):
+        PlanLimits(**limits)
 
 
 def test_round_trip():

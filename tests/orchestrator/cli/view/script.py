@@ -15,10 +15,10 @@ from orchestrator.events.facts import (
     RunStarted,
     StepEnded,
     StepStarted,
-    Summary,
     ToolEnded,
     ToolStarted,
 )
+from orchestrator.events.figures import Summary
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset, Concluding, ThinkingBegan
 from orchestrator.events.recorded import Event, Recorded
 from planner import Diagnostic, Plan, Step, ToolStep

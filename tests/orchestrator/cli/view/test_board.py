@@ -3,12 +3,13 @@
 import pytest
 
 from orchestrator.cli.view.board import Board, State
-from orchestrator.events.facts import Answered, PlanReady, StepPaused
+from orchestrator.events.facts import Answered, PlanReady, StepEnded, StepPaused
 from orchestrator.events.glimpses import StepAdmitted, StepQueued
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
 from orchestrator.waiting import Waiting
 from planner import Plan, Step
+from planner.results import Succeeded
 from tests.orchestrator.cli.view.script import (
     ENDS,
     GUESSED,
@@ -102,6 +103,13 @@ def test_tokens_add_up_while_a_step_runs() -> None:
 
     seen = board((started("a", model="m"), replied("a"), started("a", model="m", attempt=2)))
     assert 0 == seen.rows["a"].tokens
+
+
+def test_a_step_that_was_not_done_says_whose_result_it_takes() -> None:
+    """It has ended like the one that does the same, at no cost."""
+    seen = board((StepEnded(scope="b", result=Succeeded(step="b", output="x"), same_as="a"),))
+
+    assert ("completed", "the same as a", 0) == (seen.rows["b"].state, seen.rows["b"].doing, seen.rows["b"].tokens)
 
 
 def test_depth_is_the_longest_way() -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from orchestrator.cli.view.plain import FINDINGS, WIDTH, PlainLines, diagnostic_lines
 from orchestrator.cli.view.screen import watch
-from orchestrator.events.facts import Answered, PlanReady, StepPaused
+from orchestrator.events.facts import Answered, PlanReady, StepEnded, StepPaused, StepStarted
 from orchestrator.events.project import project
 from orchestrator.events.recorded import Event
 from orchestrator.waiting import Waiting
 from planner import Plan, Step
-from planner.results import Succeeded
+from planner.results import Failed, Succeeded
 from tests.orchestrator.cli.view.script import REPAIR, SCRIPT, ended, recorded, started, stream
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,10 @@ merge: skipped: sum failed
 look: done in 2.5 s, 1,234 tokens, on small
 message received: Be quick
 replanning
-plan 2: 2 steps: look, guess (after look); added guess; removed sum, merge; kept look
+plan 2: 2 steps: look, guess (after look)
+plan 2: added guess (after look): Guess it
+plan 2: removed sum, merge
+plan 2: kept look
 executing
 guess: started again, attempt 2, on large: Guess it
 guess: done in 1 min 15 s, at least 1,234 tokens, on large
@@ -71,6 +74,35 @@ async def test_a_step_is_beside_all_that_run() -> None:
     assert ["a: started on m: x", "b: started on m beside a: y", "c: started on m beside b: z"] == [
         line for line in told if "started" in line
     ]
+
+
+async def test_what_consists_of_others_is_beside_nothing() -> None:
+    """The parts of a map or a plan do its work: they are named, and not the whole around them."""
+    told = lines(
+        StepStarted(step="each", step_kind="map", scope="each", task="all"),
+        started("a", model="m", task="x"),
+        StepStarted(step="inner", step_kind="plan", scope="inner", task="some"),
+        started("each[0]", model="m", task="y"),
+    )
+
+    assert [
+        "each: started: all",
+        "a: started on m: x",
+        "inner: started: some",
+        "each[0]: started on m beside a: y",
+    ] == told
+
+
+@pytest.mark.parametrize(
+    ("result", "end"),
+    [
+        pytest.param(Succeeded(step="b", output="", model="m"), "done", id="succeeded"),
+        pytest.param(Failed(step="b", error="ToolFailed", message="no"), "failed", id="failed"),
+    ],
+)
+async def test_a_step_that_was_not_done_says_whose_result_it_takes(result: Succeeded | Failed, end: str) -> None:
+    """It has no figures, for it took nothing."""
+    assert [f"b: {end}: the same as a, whose result it takes"] == lines(StepEnded(scope="b", result=result, same_as="a"))
 
 
 async def test_a_line_is_a_line() -> None:

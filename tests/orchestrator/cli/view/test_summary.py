@@ -1,12 +1,15 @@
 """The end of a run in a few lines."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
 from orchestrator.cli.view.summary import summary_lines
-from orchestrator.events.facts import RunOutcome, Summary
+from orchestrator.events.facts import RunOutcome
+from orchestrator.events.figures import BudgetReport, Summary
 from orchestrator.run import Answer
+from registry.budget import Amounts
 from registry.usage import UNMETERED, Usage
 from tests.orchestrator.cli.view.script import FIRST, SUMMARY, USAGE
 
@@ -50,6 +53,47 @@ def test_a_summary_says_it_all() -> None:
 def test_a_summary_claims_no_more_than_it_knows(summary: Summary, line: str) -> None:
     """Lower bounds are called so, and a gain is only told where there was one in this life of the run."""
     assert line in lines(summary)
+
+
+LIMITED = BudgetReport(
+    limits=Amounts(requests=100, tokens=5_000, cost=Decimal("0.5"), seconds=60.0),
+    spent=Amounts(requests=98, tokens=4_500, cost=Decimal("0.41"), seconds=9.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("budget", "usage", "line"),
+    [
+        pytest.param(
+            LIMITED,
+            USAGE,
+            "budget: 98 of 100 requests, 4,500 of 5,000 tokens, $0.4100 of $0.5000, 9.0 s of 1 min 00 s",
+            id="all is known",
+        ),
+        pytest.param(
+            replace(LIMITED, estimated=1),
+            USAGE + UNMETERED,
+            "budget: 98 of 100 requests, at least 1,234 (counted as 4,500) of 5,000 tokens, "
+            "at least $0.0123 (counted as $0.4100) of $0.5000, 9.0 s of 1 min 00 s",
+            id="some was estimated",
+        ),
+        pytest.param(
+            replace(LIMITED, limits=Amounts(requests=100), near="requests"),
+            USAGE,
+            "budget: 98 of 100 requests; it came near its limit of requests",
+            id="it had to land",
+        ),
+        pytest.param(
+            replace(LIMITED, limits=Amounts(cost=Decimal("0.5")), near="cost"),
+            USAGE,
+            "budget: $0.4100 of $0.5000; it came near its limit of money",
+            id="for want of money",
+        ),
+    ],
+)
+def test_a_budget_is_told(budget: BudgetReport, usage: Usage, line: str) -> None:
+    """What was spent of each limit: of what is not known in full the least, and what the run counted."""
+    assert line in lines(replace(SUMMARY, usage=usage, budget=budget), "missing")
 
 
 def test_a_run_without_steps_says_nothing_of_them() -> None:

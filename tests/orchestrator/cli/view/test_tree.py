@@ -176,6 +176,8 @@ async def test_findings_and_messages_stay_above_the_picture() -> None:
 
     assert 1 == drawn(console).count("plan: repair P005: 'luk' named no step (the edge is gone)")
     assert 1 == drawn(console).count("message received: Be quick")
+    assert 1 == drawn(console).count("plan 2: added guess (after look): Guess it")
+    assert 1 == drawn(console).count("plan 2: removed sum, merge")
 
 
 async def test_the_answer_streams_below_a_picture_that_stands_still() -> None:
