@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,6 +68,9 @@ class KeepsNothing:
 
     async def runs(self) -> tuple[Listed, ...]:
         return ()
+
+    async def durations(self, keys: Iterable[str], *, prefix: str = "") -> dict[str, tuple[float, ...]]:  # noqa: ARG002
+        return {}
 
     async def forget(self, run: str) -> None:
         pass

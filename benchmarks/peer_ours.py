@@ -42,7 +42,7 @@ def plan(a) -> Plan:
     def step(i: int, deps: list[int]):
         needs = tuple(f"s{j}" for j in deps)
         if a.mode == "noop":
-            return ToolStep(id=f"s{i}", tool="nothing", depends_on=needs)
+            return ToolStep(id=f"s{i}", task=f"Step {i}", tool="nothing", depends_on=needs)  # equal steps would be done once
         tools = ("lookup",) if a.mode == "agent" else ()
         return Step(id=f"s{i}", task=H.prompt(a, i), depends_on=needs, tools=tools)
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from orchestrator.agent import AgentResult, ReActAgent
     from orchestrator.answering import decide
-    from orchestrator.errors import RunError
+    from orchestrator.errors import BudgetExhausted, RunError
+    from orchestrator.events.figures import BudgetReport
     from orchestrator.events.recorded import Recorded
     from orchestrator.executor import DAGExecutor, Settled, Suspended
     from orchestrator.frontier import Frontier
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentResult",
     "Answer",
+    "BudgetExhausted",
+    "BudgetReport",
     "CompositeHook",
     "DAGExecutor",
     "Frontier",
@@ -52,6 +55,8 @@ __all__ = [
 _WHERE = {
     "AgentResult": "agent",
     "Answer": "run",
+    "BudgetExhausted": "errors",
+    "BudgetReport": "events.figures",
     "CompositeHook": "hooks",
     "DAGExecutor": "executor",
     "Frontier": "frontier",

@@ -1,9 +1,11 @@
 """What a person says to a run that waits, whether the run is under way or nobody is working on it."""
 
+import sys
+
 import anyio
 
 from orchestrator.errors import RunHeld, UnknownWaiting
-from orchestrator.events.facts import Answered, CancelRequested, Fact
+from orchestrator.events.facts import Answered, CancelRequested, InterruptReceived, StopRequested, Word
 from orchestrator.events.recorded import Recorded
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.journal.protocol import WORD, Journal
@@ -48,6 +50,15 @@ async def cancel(journal: Journal, run: str, *, why: str = "", ports: Ports | No
     return True
 
 
+async def speak(journal: Journal, run: str, word: InterruptReceived | StopRequested, *, ports: Ports | None = None) -> None:
+    """Send a message to a run of the journal, or stop it: whoever works on it hears of it, or it is heard when it is resumed.
+
+    Raises `UnknownRun`.
+    """
+    await journal.read(run, after=sys.maxsize)  # a claim of a run that nobody knows would begin it
+    await _say(journal, run, word, ports or Ports())
+
+
 async def _nothing() -> Answer:
     raise AssertionError("a cancelled run is not told")
 
@@ -56,8 +67,8 @@ async def _state(journal: Journal, run: str) -> RunState:
     return folded(recorded.event for recorded in await journal.read(run))
 
 
-async def _say(journal: Journal, run: str, fact: Fact, ports: Ports) -> Recorded:
-    """Write a Fact into a run that somebody else may be working on. Returns what counts."""
+async def _say(journal: Journal, run: str, fact: Word, ports: Ports) -> Recorded:
+    """Write a word into a run that somebody else may be working on. Returns what counts."""
     writer = await journal.claim(run, holder=ports.holder(), ttl=CLAIM_SECONDS, scope=WORD)
     try:
         (counts,) = await writer.append((fact, ports.now().timestamp()))

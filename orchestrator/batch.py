@@ -27,8 +27,11 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
 
     Raises the `StepError` of a call that is not to be gone without.
     """
-    named = [_meant(tools, each) for each in wanted]
-    keyed = [(each, replace(call, key=tools.key(each, call))) for each in named]
+    keyed = [_keyed(tools, each, call) for each in wanted]
+    if len(keyed) == 1:  # as mostly: there is nothing to arrange
+        alone = await _observe(tools, *keyed[0], hooks)
+        await checkpoint_if_cancelled()
+        return (alone,)
     seen: list[Observed] = []
     for group in _groups(tools, keyed):
         if any(isinstance(each, Waiting) for each in seen):
@@ -41,9 +44,10 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
     return tuple(seen)
 
 
-def _meant(tools: JournalledTools, wanted: ToolCall) -> ToolCall:
+def _keyed(tools: JournalledTools, wanted: ToolCall, call: Call) -> tuple[ToolCall, Call]:
     name = tools.tools.meant(wanted.name)
-    return wanted if name == wanted.name else replace(wanted, name=name)
+    meant = wanted if name == wanted.name else replace(wanted, name=name)
+    return meant, call.under(tools.key(meant, call))
 
 
 def _groups(tools: JournalledTools, keyed: Sequence[tuple[ToolCall, Call]]) -> Iterator[list[tuple[ToolCall, Call]]]:

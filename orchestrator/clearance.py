@@ -23,7 +23,7 @@ async def clearance(tool: Tool, wanted: ToolCall, call: Call, state: RunState) -
 
     Raises `ToolDenied` when a person said no, and `OutcomeUnknown` when the step is to fail.
     """
-    traits, begun = tool.traits, state.begun[call.key]
+    traits, begun = tool.traits, state.begun.get(call.key, 0)
     if traits.answered_by_user or (traits.requires_approval and not begun):
         return _asked_first(tool, wanted, call, state)
     # What is safe to repeat is the same effect under the same key, and was allowed when it began.

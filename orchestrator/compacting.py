@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import StepError
-from orchestrator.prompts import Hint, compaction_messages, summary_text
+from orchestrator.prompts import Hint, summary_text
+from orchestrator.summarising import Summariser, Told
 from registry.calls import Call
 from registry.context import (
     NO_HANDLES,
@@ -19,8 +20,7 @@ from registry.context import (
     request_tokens,
     units,
 )
-from registry.errors import ModelError
-from registry.messages import Message, Request, SystemMessage, ToolSpec, UserMessage
+from registry.messages import Message, SystemMessage, ToolSpec, UserMessage
 from registry.models.model import Model
 from registry.origins import joined
 from registry.usage import Usage
@@ -36,12 +36,6 @@ WORTH_IT = 0.125
 
 MOST_SHARE = 0.25
 """The part of the room that a summary may take, or else it would soon have to go itself."""
-
-MOST_WORDS = 500
-"""Words that a summary is to have at most."""
-
-REPLY_TOKENS = 4_096
-"""What the model may take for it, thoughts included."""
 
 
 class NothingGained(StepError):
@@ -114,8 +108,8 @@ class Compactor:
             return fitted
         due = None if fitted.compaction is None else self._due(whole, tools)
         if due is not None and self._model is not None and self._failed < MOST_IN_VAIN:
-            request = _request(self._model, due, _aim(whole), hint)
-            usage = await self._tell(due, self._model, request, replace(call, purpose="compaction"), handles)
+            told = await Summariser(self._model).tell(due.replaced, hint, aim=_aim(whole), most=due.most, call=call)
+            usage = self._take_in(due, told, handles)
             fitted = self._governed(whole, tools, handles)
         return replace(fitted, usage=usage, compaction=self._news(whole, fitted))
 
@@ -145,27 +139,22 @@ class Compactor:
         due = _Stretch(begin=begin, messages=tuple(whole[begin:end]), most=int(MOST_SHARE * room))
         return due if request_tokens(due.replaced) > WORTH_IT * room else None
 
-    async def _tell(self, due: _Stretch, model: Model, request: Request, call: Call, handles: Mapping[str, str]) -> Usage:
-        """Have the stretch told in short, and take that in if it is any good. Returns what it cost."""
-        try:
-            reply = await model.chat(request, call)
-        except ModelError as error:
+    def _take_in(self, due: _Stretch, told: Told, handles: Mapping[str, str]) -> Usage:
+        """Let the summary stand for the stretch if it is any good. Returns what it cost."""
+        if not told.text:
             self._failed += 1
-            return error.usage
-        if reply.finish != "stop" or not reply.text.strip():
-            self._failed += 1
-            return reply.usage
+            return told.usage
         self._failed = 0
-        summary = _summary(reply.text.strip(), due.replaced, handles)
+        summary = _summary(told.text, due.replaced, handles)
         before, after = request_tokens(self._guard.govern(due.replaced).messages), message_tokens(summary)
         if after <= min(due.most, (1 - LEAST_GAIN) * before):
             self._poor = 0
             self._told.append(replace(due, summary=summary))
-            return reply.usage
+            return told.usage
         self._poor += 1
         if self._poor == MOST_IN_VAIN:
-            raise NothingGained(before, after, usage=reply.usage)
-        return reply.usage
+            raise NothingGained(before, after, usage=told.usage)
+        return told.usage
 
     def _news(self, whole: Sequence[Message], fitted: Fitted) -> Compaction | None:
         trimmed = fitted.compaction
@@ -176,13 +165,6 @@ class Compactor:
             return None
         self._left_out = left_out
         return Compaction(original_messages=len(whole), kept_messages=max(0, len(whole) - left_out))
-
-
-def _request(model: Model, due: _Stretch, aim: str, hint: Hint) -> Request:
-    window = model.context_window
-    budget = None if window is None else window // 2
-    messages = compaction_messages(due.replaced, hint, aim=aim, words=min(MOST_WORDS, due.most // 3), budget=budget)
-    return Request(messages=ContextGuard(window).fit(messages).messages, max_tokens=REPLY_TOKENS)
 
 
 def _summary(text: str, replaced: Sequence[Message], handles: Mapping[str, str]) -> Message:

@@ -3,18 +3,32 @@
 from dataclasses import replace
 
 from orchestrator.agent import AgentResult
-from orchestrator.errors import AgentStopped, IterationsExhausted, NothingToMap, NotVerified, OutputUnfit, StepTimedOut
+from orchestrator.errors import (
+    AgentStopped,
+    BudgetExhausted,
+    IterationsExhausted,
+    NothingToMap,
+    NotVerified,
+    OutputUnfit,
+    StepError,
+)
+from orchestrator.events.facts import StopRequested
 from planner import AnyStep, BrokenReference, Step
 from planner.errors import Undecided
 from planner.results import Failed, Skipped, StepResult, Succeeded
-from registry.errors import DagwrightError, ModelError
+from registry.errors import DagwrightError, ModelError, OverBudget
 from registry.origins import TRUSTED, Origins, joined
 from registry.usage import Usage
 
 
 def failed(step: AnyStep, error: DagwrightError) -> Failed:
     """The step's end by an error."""
-    return Failed(step=step.id, error=type(error).__name__, message=str(error), usage=_cost(error), origins=_origins(error))
+    return Failed(step=step.id, error=_kind(error), message=_said(error), usage=_cost(error), origins=_origins(error))
+
+
+def left_out(step: AnyStep, stopped: StopRequested) -> Skipped:
+    """The end of a step that did not begin, or waited for somebody, in a run that was stopped."""
+    return Skipped(step=step.id, because_of=step.id, reason=f"the run was stopped{stopped.why and f': {stopped.why}'}")
 
 
 def spoilt(result: Succeeded, error: DagwrightError) -> Failed:
@@ -31,8 +45,8 @@ def _instead_of(result: Succeeded | Failed, error: DagwrightError) -> Failed:
     """The error as the step's end. What the result cost was paid all the same."""
     return Failed(
         step=result.step,
-        error=type(error).__name__,
-        message=str(error),
+        error=_kind(error),
+        message=_said(error),
         model=result.model,
         usage=result.usage + _cost(error),
         seconds=result.seconds,
@@ -41,7 +55,7 @@ def _instead_of(result: Succeeded | Failed, error: DagwrightError) -> Failed:
     )
 
 
-def ended(step: Step, result: AgentResult, *, seconds: float, late: StepTimedOut | None, limit: int) -> StepResult:
+def ended(step: Step, result: AgentResult, *, seconds: float, late: StepError | None, limit: int) -> StepResult:
     """The loop's outcome as the step's end: a success only when it is "completed", or what the step accepts besides."""
     assert result.outcome != "suspended"
     if result.outcome == "completed" or result.outcome in step.accept:
@@ -59,8 +73,8 @@ def ended(step: Step, result: AgentResult, *, seconds: float, late: StepTimedOut
     error = late or result.error or stopped
     return Failed(
         step=step.id,
-        error=type(error).__name__,
-        message=str(error),
+        error=_kind(error),
+        message=_said(error),
         outcome=result.outcome,
         output=result.answer,
         model=result.model,
@@ -69,6 +83,19 @@ def ended(step: Step, result: AgentResult, *, seconds: float, late: StepTimedOut
         iterations=result.iterations,
         origins=result.origins,
     )
+
+
+def _meant(error: DagwrightError) -> DagwrightError:
+    """A request that can't be paid is the end of what there was to spend."""
+    return BudgetExhausted(error.kind, error.whose) if isinstance(error, OverBudget) else error
+
+
+def _kind(error: DagwrightError) -> str:
+    return type(_meant(error)).__name__
+
+
+def _said(error: DagwrightError) -> str:
+    return str(_meant(error))
 
 
 def _origins(error: DagwrightError) -> Origins:

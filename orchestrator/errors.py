@@ -5,7 +5,7 @@ Waiting for a person is not among them: a walk then returns Suspended.
 
 from collections.abc import Iterable
 
-from registry.errors import ConfigurationError, DagwrightError, there_are
+from registry.errors import ConfigurationError, DagwrightError, there_are, unit_of
 from registry.origins import TRUSTED, Origins
 from registry.usage import Usage
 
@@ -24,6 +24,14 @@ class IterationsExhausted(StepError):
     def __init__(self, limit: int) -> None:
         super().__init__(f"no conclusion after {limit} iterations")
         self.limit = limit
+
+
+class BudgetExhausted(StepError):
+    """There is too little left for what is to be done: of what `kind`, and in `whose` budget, the run's or a step's."""
+
+    def __init__(self, kind: str, whose: str = "the run") -> None:
+        super().__init__(f"{whose} has used up its {unit_of(kind)}")
+        self.kind, self.whose = kind, whose
 
 
 class AgentStopped(StepError):

@@ -1,18 +1,17 @@
 """Pure bookkeeping on the graph of a plan: which steps may start, in which order, and what a result changes."""
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from orchestrator.widths import Widths
 from planner import AnyStep, Plan
-from planner.graph import graph, ranks
+from planner.graph import EVEN, ranks
 from planner.references import forgiven
 from planner.results import Failed, Results, Skipped, StepResult, Succeeded
 
-if TYPE_CHECKING:
-    import networkx as nx
+NO_FELLOWS: Mapping[str, str] = {}
 
 Place = tuple[int, ...]
 """Where a step stands: in its plan, and before that where the step stands that it is a part of."""
@@ -26,6 +25,10 @@ class Part(NamedTuple):
     needs: tuple[str, ...] = ()
     forgives: frozenset[str] = frozenset()
 
+    def after(self, fellow: str) -> "Part":
+        """The part with its turn after that of a step which does the same, if there is one, however that one ends."""
+        return self if not fellow else self._replace(needs=(*self.needs, fellow), forgives=self.forgives | {fellow})
+
 
 class Frontier:
     """Where a walk stands.
@@ -35,9 +38,17 @@ class Frontier:
     taken once more when all of these have settled. Nothing here waits, runs or knows the time.
     """
 
-    def __init__(self, plan: Plan, done: Results | None = None, *, begun: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        done: Results | None = None,
+        *,
+        begun: Collection[str] = (),
+        fellows: Mapping[str, str] = NO_FELLOWS,
+        weights: Mapping[str, float] = EVEN,
+    ) -> None:
         """`done` are results known from the start. `begun` are steps that ran when an earlier life of the walk ended: they start
-        again, and like all that runs they are not stopped by what stops the plan."""
+        again, and like all that runs they are not stopped by what stops the plan. `fellows` and `weights` as in `extend`."""
         self.results: dict[str, StepResult] = {}
         self._parts: dict[str, Part] = {}
         self._top: tuple[str, ...] = ()
@@ -48,23 +59,34 @@ class Frontier:
         self._blockers: dict[str, int] = {}
         self._places: dict[str, Place] = {}
         self._ranks: dict[str, float] = {}
+        self._weights: dict[str, float] = {}
         self._widths = Widths()
         self._started: set[str] = set()
         self._begun = set(begun)
         self._ready: list[tuple[float, Place, str]] = []
-        self.extend(plan)
+        self.extend(plan, fellows, weights=weights)
         self._know((done or {}).values())
 
-    def extend(self, plan: Plan) -> tuple[Skipped, ...]:
-        """Take in a plan whose steps begin with the present ones. Returns the new steps that can't run, in plan order."""
+    def extend(
+        self, plan: Plan, fellows: Mapping[str, str] = NO_FELLOWS, *, weights: Mapping[str, float] = EVEN
+    ) -> tuple[Skipped, ...]:
+        """Take in a plan whose steps begin with the present ones. Returns the new steps that can't run, in plan order.
+
+        `fellows` names, by step, the earlier one that does the same: the step has its turn after that one.
+        `weights` says how long each will probably take; one that it does not name counts one.
+        """
         present = len(self._top)
         if [step.id for step in plan.steps[:present]] != list(self._top):
             raise ValueError("a growing plan keeps its present steps, in order")
-        self._ranks.update(ranks(graph(plan.steps)))
+        self._weights.update(weights)
+        self._ranks.update(ranks({step.id: step.depends_on for step in plan.steps}, self._weights))
         self._top = tuple(step.id for step in plan.steps)
         self._ready = [(-self._ranks[step_id], place, step_id) for _, place, step_id in self._ready]
         heapify(self._ready)
-        parts = [Part(step, tuple(step.depends_on), forgiven(step.when)) for step in plan.steps[present:]]
+        parts = [
+            Part(step, tuple(step.depends_on), forgiven(step.when)).after(fellows.get(step.id, ""))
+            for step in plan.steps[present:]
+        ]
         return self._admit(parts, (), present)
 
     def expand(
@@ -75,13 +97,16 @@ class Frontier:
         width: int | None = None,
         done: Iterable[StepResult] = (),
         begun: Collection[str] = (),
+        weights: Mapping[str, float] = EVEN,
     ) -> tuple[Skipped, ...]:
         """The step that was taken consists of these, of which at most `width` are under way at once. Returns what can't run.
 
-        `done` and `begun` as for a whole plan.
+        `done`, `begun` and `weights` as for a whole plan: what waits for the step waits for each of its parts.
         """
-        deepest = ranks(_graph(parts))
-        self._ranks.update({part: self._ranks[step_id] + rank for part, rank in deepest.items()})
+        self._weights.update(weights)
+        behind = self._ranks[step_id] - self._weights.get(step_id, 1.0)
+        deepest = ranks({part.step.id: part.needs for part in parts}, self._weights)
+        self._ranks.update({part: behind + rank for part, rank in deepest.items()})
         names = tuple(part.step.id for part in parts)
         self._consists[step_id], self._left[step_id] = names, len(names)
         self._whole.update(dict.fromkeys(names, step_id))
@@ -145,8 +170,8 @@ class Frontier:
         """Take in how a step ended. Returns the steps that can't run any more because of it, in plan order."""
         self._end(result)
         skipped: list[Skipped] = []
-        policy = self._parts[result.step].step.policy
-        if isinstance(result, Failed) and policy in ("stop", "replan"):
+        policy = self._parts[result.step].step.policy if isinstance(result, Failed) else None
+        if policy in ("stop", "replan"):
             why = "stops the plan" if policy == "stop" else "asks for another plan"
             within = self._whole.get(result.step)
             skipped += self.stop(result.step, f"{result.step} failed and {why}", within=within)
@@ -198,7 +223,7 @@ class Frontier:
                 if skip is not None:
                     found[name] = skip
                     ahead.append(skip)
-        return tuple(found[name] for name in self._in_order(found))
+        return tuple(found[name] for name in self._in_order(found)) if found else ()
 
     def _passed(self, end: StepResult, name: str) -> Skipped | None:
         """What the end of a dependency does to a step that waits for it: it may start, goes on waiting, or is skipped."""
@@ -211,7 +236,7 @@ class Frontier:
         self._blockers[name] -= 1
         if self._blockers[name]:
             return None
-        if isinstance(end, Skipped) and not part.forgives and all(isinstance(self.results[each], Skipped) for each in part.needs):
+        if _is_untaken(end) and not part.forgives and all(_is_untaken(self.results[each]) for each in part.needs):
             return self._skip(name, end.because_of, end.reason, untaken=True)
         self._offer(name)
         return None
@@ -223,7 +248,8 @@ class Frontier:
             case Failed():
                 return self._parts[end.step].step.policy == "continue"
             case Skipped():
-                return end.untaken
+                left_out = end.because_of == end.step and self._parts[end.step].step.policy == "continue"
+                return end.untaken or left_out
 
     def _skip(self, step_id: str, because_of: str, reason: str, *, untaken: bool = False) -> Skipped:
         skipped = Skipped(step=step_id, because_of=because_of, reason=reason, untaken=untaken)
@@ -232,6 +258,7 @@ class Frontier:
 
     def _end(self, result: StepResult) -> None:
         self.results[result.step] = result
+        self._started.discard(result.step)
         self._make_room(result.step)
         whole = self._whole.get(result.step)
         if whole is not None:
@@ -252,11 +279,5 @@ class Frontier:
         return tuple(sorted(names, key=self._places.__getitem__))
 
 
-def _graph(parts: Iterable[Part]) -> "nx.DiGraph[str]":
-    import networkx as nx
-
-    found: nx.DiGraph[str] = nx.DiGraph()
-    for part in parts:
-        found.add_node(part.step.id)
-        found.add_edges_from((need, part.step.id) for need in part.needs)
-    return found
+def _is_untaken(end: StepResult) -> TypeGuard[Skipped]:
+    return isinstance(end, Skipped) and end.untaken

@@ -159,3 +159,10 @@ def _speaks(hook: Hook, point: str) -> bool:
 def as_one(hook: Hook | None) -> CompositeHook:
     """The hook behind the one door to its code, wherever it came from; None for no hooks."""
     return hook if isinstance(hook, CompositeHook) else CompositeHook(() if hook is None else (hook,), report=report)
+
+
+def same_place(rewritten: AnyStep, step: AnyStep) -> AnyStep:
+    """The step as a hook left it. The graph is fixed by now: a hook that moves the step in it has refused it."""
+    if (rewritten.id, tuple(rewritten.depends_on)) != (step.id, tuple(step.depends_on)):
+        raise DeniedByHook(f"step {step.id!r}", "it changed the step's id or dependencies")
+    return rewritten

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TypeVar
 
 import anyio
@@ -11,6 +12,7 @@ from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, Tool
 from orchestrator.keys import Digests, tool_digest
 from orchestrator.ledger import Ledger
 from orchestrator.patience import bounded
+from orchestrator.sharing import Taken, is_shared
 from orchestrator.waiting import Waiting
 from registry.calls import Call
 from registry.errors import ModelError, Truncated, Unreachable
@@ -18,6 +20,7 @@ from registry.governor.retry import cost_of
 from registry.messages import Piece, Reply, Request, TextPiece, ToolCall
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
+from registry.quick import quick
 from registry.tools.calling import call_tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Effect, Observation, Tool
@@ -27,6 +30,8 @@ T = TypeVar("T")
 
 Turn = Callable[[], Awaitable[None]]
 """Waits until the calls that come before have begun."""
+
+_tool_started, _tool_ended = quick(ToolStarted), quick(ToolEnded)
 
 _GRACE = 0.1
 """Seconds after a call's deadline in which the layers below may say how it ended, for they know what their attempts cost."""
@@ -152,12 +157,21 @@ class JournalledTools:
                 return instead
         if turn is not None:
             await turn()
-        if not state.begun[call.key] or effect not in ("pure", "keyed"):
-            await self._ledger.record(_intent(wanted, call, effect))
-        facts = (recorded.event for recorded in self._ledger.facts)
-        observation = bounded(self.tools, await call_tool(self.tools, wanted, call), call, facts)
-        await self.observed(observation, call)
-        return observation
+        if not state.begun.get(call.key) or effect not in ("pure", "keyed"):
+            # An effect waits until it is written that it is meant to happen.
+            await (self._ledger.jot if effect == "pure" else self._ledger.record)(_intent(wanted, call, effect))
+        if tool is None or not is_shared(tool):
+            return await self._made(wanted, call)
+        sharing = self._ledger.sharing
+        taken = await sharing.taken(tool, wanted, call)
+        if taken is not None:
+            return await self._taken(taken, wanted, call)
+        flight = sharing.begin(tool, wanted, call)
+        try:
+            flight.came = await self._made(wanted, call)
+        finally:
+            sharing.end(flight)
+        return flight.came
 
     async def foresee(self, wanted: ToolCall, call: Call) -> Waiting | None:
         """What the call will wait for when it is its turn, as far as that can be said now. Nothing runs."""
@@ -167,14 +181,35 @@ class JournalledTools:
         instead = await clearance(tool, wanted, call, self._ledger.state)
         return instead if isinstance(instead, Waiting) else None
 
-    async def observed(self, observation: Observation, call: Call) -> None:
+    async def observed(self, observation: Observation, call: Call, *, same_as: str = "") -> None:
         """Write down an outcome, also of a call that was refused before it could run."""
         await self._ledger.record(
-            ToolEnded(key=call.key, scope=call.scope, step=call.label, iteration=call.iteration, observation=observation)
+            _tool_ended(
+                key=call.key,
+                scope=call.scope,
+                step=call.label,
+                iteration=call.iteration,
+                observation=observation,
+                same_as=same_as,
+            )
         )
 
+    async def _made(self, wanted: ToolCall, call: Call) -> Observation:
+        observation = await call_tool(self.tools, wanted, call)
+        if observation.error is not None:
+            observation = bounded(self.tools, observation, call, (recorded.event for recorded in self._ledger.facts))
+        await self.observed(observation, call)
+        return observation
+
+    async def _taken(self, taken: Taken, wanted: ToolCall, call: Call) -> Observation:
+        """What came of the same call as the outcome of this one, for which nothing had to run."""
+        observation = replace(taken.observation, call_id=wanted.id, seconds=0.0)
+        self._ledger.reused += 1
+        await self.observed(observation, call, same_as=taken.key)
+        return observation
+
     def _tool(self, name: str) -> Tool | None:
-        return self.tools.get(name) if name in self.tools else None
+        return self.tools.find(name)
 
 
 def _effect(tool: Tool | None) -> Effect:
@@ -183,7 +218,7 @@ def _effect(tool: Tool | None) -> Effect:
 
 
 def _intent(wanted: ToolCall, call: Call, effect: Effect) -> ToolStarted:
-    return ToolStarted(
+    return _tool_started(
         key=call.key,
         scope=call.scope,
         step=call.label,

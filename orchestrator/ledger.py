@@ -1,7 +1,7 @@
 """The ledger of one run: the one place where Facts are written, folded and announced, in that order."""
 
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,15 +11,16 @@ import anyio
 import anyio.lowlevel
 
 from orchestrator.errors import RunError
-from orchestrator.events.facts import Fact, PhaseBegan, StepStarted, ToolStarted
+from orchestrator.events.facts import Fact, ModelReplied, PhaseBegan, StepStarted, ToolStarted
 from orchestrator.events.glimpses import Glimpse
 from orchestrator.events.recorded import Recorded
-from orchestrator.journal.memory import MemoryJournal
+from orchestrator.journal.memory import MemoryJournal, MemoryWriter
 from orchestrator.journal.protocol import Journal, Line, Writer
 from orchestrator.ports import Ports
+from orchestrator.sharing import Sharing
 from orchestrator.state import RunState
 from orchestrator.watching import Telling
-from registry.calls import Call
+from registry.calls import Call, Purpose
 
 CLAIM_SECONDS = 30.0
 """How long a claim outlives its holder's last sign of life."""
@@ -45,16 +46,20 @@ class Ledger:
     ) -> None:
         self.run = run
         self.state = RunState()
+        self.sharing = Sharing(self.state)
         self.telling = Telling()
         self.reused = 0
         self._writer, self._journal, self._now = writer, journal, now
-        self._counted: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
+        self._at_once = writer.write if isinstance(writer, MemoryWriter) else None
+        self._counted: dict[str, dict[tuple[str, int], int]] = {}
+        self._answered: Counter[tuple[str, Purpose, str]] = Counter()
         self._listeners: list[Listener] = []
         self._told = 0
         self._next: _Batch | None = None
         self._pen = _Pen()
         for recorded in past:
             self._announce(recorded)
+            self.sharing.learn(recorded.event)
 
     async def record(self, fact: Fact) -> Recorded:
         """Write first, announce second. Returns what counts: for an outcome that was there already, the first one.
@@ -65,9 +70,13 @@ class Ledger:
         if self.state.cancelled and isinstance(fact, PhaseBegan | StepStarted | ToolStarted):
             await anyio.lowlevel.checkpoint_if_cancelled()  # whose turn it was already has not heard of it
         line = (fact, self._now().timestamp())
-        if self._pen.free and self._next is None:
-            (recorded,) = await self._write([line])
+        if self._at_once is not None and self._pen.free:  # where nothing has to be waited for, nobody comes in between
+            recorded = self._at_once(line)
+            for each in (recorded,) if recorded.seq == self._told + 1 else await self._fresh((recorded,)):
+                self._announce(each)
             return recorded
+        if self._pen.free and self._next is None:
+            return (await self._write((line,)))[0]
         batch, leads = self._next, self._next is None
         if batch is None:
             batch = self._next = _Batch()
@@ -80,10 +89,17 @@ class Ledger:
             raise batch.error
         return batch.recorded[place]
 
+    async def jot(self, fact: Fact) -> None:
+        """`record` for what may be read a moment later: where others are about to write, it goes with theirs at no delay."""
+        if self._next is None or self.state.cancelled:
+            await self.record(fact)
+        else:
+            self._next.add((fact, self._now().timestamp()))
+
     async def catch_up(self) -> None:
         """Take in what others have written to this run."""
         await self._pen.wait()
-        self._pen.take()
+        self._pen.free = False
         try:
             for recorded in await self._journal.read(self.run, after=self._told):
                 self._announce(recorded)
@@ -117,15 +133,14 @@ class Ledger:
     def key(self, call: Call, kind: str, digest: str, *, across_attempts: bool = False) -> str:
         """The key of the next call of this content in this scope. An effect has one key `across_attempts`."""
         stem = f"{call.scope}/{kind}/{digest}"
-        counted, this = self._counted[call.scope], (stem, call.attempt)
-        counted[this] += 1
+        counted, this = self._counted.setdefault(call.scope, {}), (stem, call.attempt)
+        nth = counted[this] = counted.get(this, 0) + 1
         attempt = "" if across_attempts or call.attempt == 1 else f"@{call.attempt}"
-        return f"{stem}/{counted[this]}{attempt}"
+        return f"{stem}/{nth}{attempt}"
 
     def answered(self, call: Call) -> int:
         """How many replies are written down to calls of this scope, purpose and attempt."""
-        stem, attempt = f"{call.scope}/{call.purpose}/", "" if call.attempt == 1 else str(call.attempt)
-        return sum(key.startswith(stem) and key.partition("@")[2] == attempt for key in self.state.replies)
+        return self._answered[(call.scope, call.purpose, "" if call.attempt == 1 else str(call.attempt))]
 
     def rewind(self, scope: str) -> None:
         """All calls of the scope are about to be made again, from the first one on: each finds the key that it had."""
@@ -151,22 +166,30 @@ class Ledger:
 
     async def _write(self, lines: Sequence[Line]) -> tuple[Recorded, ...]:
         """Write, then announce in the order of the journal, with what others wrote in between. The pen must be free."""
-        self._pen.take()
+        pen = self._pen
+        pen.free = False
         try:
             written = await self._writer.append(*lines)
-            fresh = [recorded for recorded in written if recorded.place > self._told]
-            if fresh and fresh[-1].place > self._told + len(fresh):
-                with anyio.CancelScope(shield=True):
-                    fresh = list(await self._journal.read(self.run, after=self._told))
-            for recorded in fresh:
+            for recorded in await self._fresh(written):
                 self._announce(recorded)
         finally:
-            self._pen.put_back()
+            pen.put_back()
         return written
+
+    async def _fresh(self, written: Sequence[Recorded]) -> Sequence[Recorded]:
+        """What nobody has been told of yet: of what was written, and of what others wrote before it."""
+        fresh = [recorded for recorded in written if recorded.place > self._told]
+        if fresh and fresh[-1].place > self._told + len(fresh):
+            with anyio.CancelScope(shield=True):
+                return await self._journal.read(self.run, after=self._told)
+        return fresh
 
     def _announce(self, recorded: Recorded) -> None:
         self._told += 1
         self.state.fold(recorded.event)
+        if isinstance(recorded.event, ModelReplied):
+            reply = recorded.event
+            self._answered[(reply.scope, reply.purpose, reply.key.partition("@")[2])] += 1
         self.telling.tell(recorded)
         for listener in self._listeners:
             listener(recorded)
@@ -184,9 +207,6 @@ class _Pen:
         while not self.free:
             self.returned = self.returned or anyio.Event()
             await self.returned.wait()
-
-    def take(self) -> None:
-        self.free = False
 
     def put_back(self) -> None:
         self.free = True

@@ -1,12 +1,18 @@
 """Logs: what operators read. Nothing here is needed to understand or resume a run."""
 
 import sys
+from traceback import format_exception
 from typing import Any
 
 
 def report(what: str, error: Exception) -> None:
     """Something that may not stop a run went wrong."""
     _logger().warning("observer_failed", at=what, error=f"{type(error).__name__}: {error}")
+
+
+def fault(what: str, error: Exception) -> None:
+    """A fault of ours ended one run or one request, and nothing else. It is told with where it happened, for whoever mends it."""
+    _logger().error("fault", at=what, error=f"{type(error).__name__}: {error}", traceback="".join(format_exception(error)))
 
 
 def note(event: str, **facts: object) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 
+from orchestrator.accepted import Accepted, begin
 from orchestrator.errors import LoopRunning
 from orchestrator.hooks import CompositeHook, Hook
 from orchestrator.interrupts import InterruptQueue
@@ -16,10 +17,12 @@ from orchestrator.limits import Limits
 from orchestrator.logs import report
 from orchestrator.ports import Ports
 from orchestrator.run import Answer, Run
-from orchestrator.story import Accepted, Story, begin
+from orchestrator.spending.purse import open_purse
+from orchestrator.story import Story
 from orchestrator.toolsets import Toolset, with_toolsets
 from orchestrator.unwrapping import sole_error
 from planner import Plan
+from registry.budget import WhenUnpriced
 from registry.messages import Json
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
@@ -32,6 +35,7 @@ class Orchestrator:
 
     `models` is one model for everything, or a registry with a model for each role. `tools` are all that any step may use, and
     `toolsets` open more for each run.
+    Where money is limited, a run does not begin with models that nobody knows the price of, unless `unpriced` is "allow".
     Runs are independent of each other and may go on at once. Opens no socket, starts no process, reads no environment.
     """
 
@@ -43,13 +47,14 @@ class Orchestrator:
         toolsets: Iterable[Toolset] = (),
         hooks: Iterable[Hook] = (),
         limits: Limits | None = None,
+        unpriced: WhenUnpriced = "refuse",
         journal: Journal | None = None,
         ports: Ports | None = None,
     ) -> None:
         self.models = models if isinstance(models, ModelRegistry) else ModelRegistry(models)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self._toolsets = tuple(toolsets)
-        self.limits = limits or Limits()
+        self.limits, self._unpriced = limits or Limits(), unpriced
         self.journal: Journal = journal or MemoryJournal()
         self.ports = ports or Ports()
         self._hooks = CompositeHook(tuple(hooks), report=report)
@@ -82,9 +87,13 @@ class Orchestrator:
         """A run to follow while it goes on: `async with orchestrator.open(goal) as run: async for event in run.events: ...`.
 
         Leaving the block before the end interrupts the run. `setup` is written down with it, for whoever is to begin it again.
+        Raises `ConfigurationError` where the run may not begin: nothing is written down then.
         """
+        from orchestrator.spending.models import refuse_unpriced  # models that are connected have imported its like already
+
         today = self.ports.now().date().isoformat()
-        accepted = Accepted.of(goal, inputs or {}, today=today, setup=setup or {})
+        accepted = Accepted.of(goal, inputs or {}, today=today, setup=setup or {}, limits=self.limits, unpriced=self._unpriced)
+        refuse_unpriced(self.models, accepted.all_limits, accepted.unpriced)
         ledger = await open_ledger(self.journal, self.ports.new_id(), self.ports)
         async with self._living(ledger, accepted) as run:
             yield run
@@ -101,14 +110,18 @@ class Orchestrator:
         interrupts = InterruptQueue()
 
         async def told(tools: ToolRegistry) -> Answer:
+            judged = accepted.plan is None or self.limits.submitted_rounds > 1
+            purse = await open_purse(ledger, self.models, judged=judged)
             story = Story(
                 accepted,
                 ledger,
-                models=self.models,
+                self.journal,
+                models=self.models if purse is None else purse.models,
                 tools=tools,
                 hooks=self._hooks,
                 limits=self.limits,
                 interrupts=interrupts,
+                purse=purse,
             )
             return await story.tell()
 

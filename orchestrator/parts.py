@@ -10,7 +10,7 @@ from orchestrator.sight import Inside, Sight
 from planner import Draft, MapStep, Plan, PlanStep
 from planner.analyzer import structural_verdict
 from planner.graph import graph
-from planner.identity import item_digests, nested_digests
+from planner.identity import fellows, item_digests, nested_digests
 from planner.references import Own, Resolved, forgiven, only, rendered
 from planner.results import NO_USAGE, Failed, Missing, Results, Skipped, StepResult, Succeeded
 from registry.messages import Json
@@ -23,11 +23,12 @@ MOST_ITEMS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A part, what it may see, and the digest of its content."""
+    """A part, what it may see, the digest of its content, and the earlier part that does the same, empty where none does."""
 
     part: Part
     sight: Sight
     digest: str
+    fellow: str = ""
 
 
 def parts_of(step: MapStep | PlanStep, sight: Sight, digest: str) -> tuple[Opened, ...]:
@@ -83,13 +84,15 @@ def _steps(step: PlanStep, sight: Sight, digest: str) -> Iterator[Opened]:
         own=Own(values={}, inputs=joined(given.origins, sight.own.inputs)),
     )
     digests = nested_digests(digest, plan, given.value)
+    same = {twin: prefix + first for twin, first in fellows(digests).items()}
     for each in plan.steps:
         part = Part(
             each.model_copy(update={"id": prefix + each.id}),
             tuple(prefix + need for need in each.depends_on),
             frozenset(prefix + name for name in forgiven(each.when)),
         )
-        yield Opened(part=part, sight=inside, digest=digests[each.id])
+        fellow = same.get(each.id, "")
+        yield Opened(part=part.after(fellow), sight=inside, digest=digests[each.id], fellow=fellow)
 
 
 def _built(step: PlanStep) -> Plan:

@@ -1,12 +1,20 @@
 """One goal being met: the story, and the ways to follow it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import anyio
 
 from orchestrator.errors import LeaseLost, RunCancelled, RunError
-from orchestrator.events.facts import CancelRequested, InterruptReceived, RunEnded, RunInterrupted, RunOutcome, Summary
+from orchestrator.events.facts import (
+    CancelRequested,
+    InterruptReceived,
+    RunEnded,
+    RunInterrupted,
+    RunOutcome,
+    StopRequested,
+)
+from orchestrator.events.figures import Summary
 from orchestrator.events.recorded import Recorded
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.ledger import Ledger
@@ -14,8 +22,9 @@ from orchestrator.state import abandoned, answer_to
 from orchestrator.summary import summarised
 from orchestrator.unwrapping import sole_error
 from orchestrator.waiting import Decision, Waiting
+from orchestrator.watching import Watcher
 from planner import Plan
-from planner.results import Results, Verdict
+from planner.results import Missing, Results, Verdict
 from registry.errors import DagwrightError
 from registry.usage import Usage
 
@@ -25,7 +34,8 @@ class Answer:
     """What the user gets.
 
     `outcome` is "achieved", or "missing" when the goal was not met and `output` says what lacks, or "suspended" when the run
-    waits for a person: `waiting` then says what for, and there is no output yet. `steps` are the results of the last plan.
+    waits for a person: `waiting` then says what for, and there is no output yet. `steps` are the results of the last plan. What
+    was spent of the run's limits, and whether it had to land for one, is told in `summary.budget`.
     """
 
     run_id: str
@@ -37,6 +47,11 @@ class Answer:
     summary: Summary
     verdict: Verdict | None = None
     waiting: tuple[Waiting, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What lacks to the goal, as far as anybody said; nothing where it was achieved."""
+        return self.verdict.missing if isinstance(self.verdict, Missing) else ()
 
 
 class Run:
@@ -58,9 +73,14 @@ class Run:
         return self._ledger.run
 
     @property
-    def events(self) -> AsyncIterator[Recorded]:
+    def events(self) -> Watcher:
         """Every event from the first one on, then each as it happens; ends with the run. Each reader has its own place."""
         return self._ledger.telling.watch()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it is still being worked on."""
+        return not self._over.is_set()
 
     @property
     def pending(self) -> tuple[Waiting, ...]:
@@ -82,6 +102,11 @@ class Run:
         """End the run for good: nothing new starts, what runs is cancelled. What was finished stays finished, the run too."""
         if not self._ledger.state.over:
             await self._ledger.record(CancelRequested(why=why))
+
+    async def stop(self, why: str = "") -> None:
+        """Begin no further steps: those that run finish, the rest is skipped, and the answer is made from what there is."""
+        if not self._ledger.state.over:
+            await self._ledger.record(StopRequested(why=why))
 
     async def answer(self) -> Answer:
         """Waits for the end. Raises the error that ended the run, if one did."""

@@ -7,8 +7,9 @@
                        Anthropic's is the model that is asked
     DAGWRIGHT_CONFIG   the TOML file to read instead of `dagwright.toml` in the working folder
     DAGWRIGHT_JOURNAL  the file in which runs are kept, or :memory: to keep none; before `journal.path` of the TOML file
+    DAGWRIGHT_TOKEN    the token that the server asks for; where it isn't set, the server draws one and keeps it in a file
 
-The file names further models, who plays which role, the limits of a run, and where runs are kept:
+The file names further models, who plays which role, the limits of a run, where runs are kept, and how they are served:
 
     [models.big]
     provider = "openai"            # or anthropic, ollama, lmstudio, llamacpp, vllm, local
@@ -31,10 +32,17 @@ The file names further models, who plays which role, the limits of a run, and wh
 
     [limits]                       # the fields of `orchestrator.limits.Limits`
     step_seconds = 300
+    max_requests = 100             # what a whole run may take; there are max_tokens, max_cost (dollars) and max_seconds, too
+    unpriced = "allow"             # with max_cost: models may be asked, too, that nobody knows the price of; else "refuse"
 
     [journal]
     path = "runs.sqlite3"          # relative to this file; ~/.local/state/dagwright/journal.sqlite3 where nothing is said
     synchronous = "normal"         # faster, and a power cut may take the last moments of a run; "full" keeps all of it
+
+    [server]                       # the fields of `ServerSettings`; files are relative to this file
+    allowed_hosts = ["dagwright.example.org"]
+    tls_certificate = "server.pem"
+    tenants = "tenants.toml"       # tokens, see `orchestrator.server.guard.tokens`
 """
 
 import os
@@ -48,6 +56,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, SecretStr, ValidationError, create_model
 
 from orchestrator.limits import Limits
+from orchestrator.server_settings import ServerSettings
+from registry.budget import WhenUnpriced
 from registry.errors import ConfigurationError, there_are
 from registry.models.prices import Price
 
@@ -119,6 +129,7 @@ class Settings:
     """`keys` go by their environment variables, those that are set. `base_url` and `model` are the default endpoint's.
 
     `models` go by the name that the file gives them. `roles` names each role's model, and after it those to fall back on.
+    `token` is the one that the server asks for.
     `file` is the settings file that was read, None where there is none.
     """
 
@@ -128,7 +139,10 @@ class Settings:
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    unpriced: WhenUnpriced = "refuse"
     journal: JournalSettings = field(default_factory=JournalSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
+    token: SecretStr | None = None
     file: Path | None = None
 
 
@@ -149,8 +163,11 @@ def read_settings(
         model=environ.get("OPENAI_MODEL", "").strip() or None,
         models=file.models,
         roles=file.roles,
-        limits=Limits(**file.limits.model_dump()),
+        limits=Limits(**file.limits.model_dump(exclude={"unpriced"})),
+        unpriced=file.limits.unpriced,
         journal=JournalSettings(path=_journal(environ, file, place), synchronous=file.journal.synchronous),
+        server=file.server if place is None else file.server.beside(place.absolute().parent),
+        token=SecretStr(token) if (token := environ.get("DAGWRIGHT_TOKEN", "").strip()) else None,
         file=place and place.absolute(),
     )
 
@@ -162,8 +179,20 @@ def _names(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-# Made of the dataclass, so the file can say what Limits can say and nothing else. Zero would mean never, for any of them.
+def token_file(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the server keeps the token that it draws when nobody has set one. Raises `ConfigurationError`."""
+    try:
+        return _state(os.environ if environ is None else environ) / "server-token"
+    except ConfigurationError as error:
+        raise ConfigurationError("there is no home folder to keep a token in: set DAGWRIGHT_TOKEN") from error
+
+
+# Made of the dataclass, so the file can say what Limits can say and little else. Zero would mean never, for any of them.
 _LIMITS: dict[str, Any] = {limit.name: (Annotated[limit.type, Field(gt=0)], limit.default) for limit in fields(Limits)}
+_LIMITS |= {
+    "max_cost": (Annotated[Decimal | None, BeforeValidator(_decimal), Field(gt=0)], None),
+    "unpriced": (WhenUnpriced, "refuse"),
+}
 _LimitsTable: Any = create_model("_LimitsTable", __config__=_STRICT, **_LIMITS)
 
 
@@ -181,6 +210,7 @@ class _File(BaseModel):
     roles: dict[str, Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1)]] = {}
     limits: _LimitsTable = _LimitsTable()
     journal: _JournalTable = _JournalTable()
+    server: ServerSettings = ServerSettings()
 
 
 def _place(environ: Mapping[str, str], config: Path | None, folder: Path) -> Path | None:
@@ -197,10 +227,15 @@ def _journal(environ: Mapping[str, str], file: _File, place: Path | None) -> Pat
         return None if named == IN_MEMORY else Path(named).expanduser().absolute()
     if place is not None and file.journal.path is not None:
         return None if file.journal.path == IN_MEMORY else place.absolute().parent / Path(file.journal.path).expanduser()
+    return _state(environ) / "journal.sqlite3"
+
+
+def _state(environ: Mapping[str, str]) -> Path:
+    """Our folder among those for what programs keep."""
     state = Path(environ.get("XDG_STATE_HOME", ""))
     if not state.is_absolute():  # a relative one is to be ignored, says the XDG specification
         state = _home(environ) / ".local" / "state"
-    return state / "dagwright" / "journal.sqlite3"
+    return state / "dagwright"
 
 
 def _home(environ: Mapping[str, str]) -> Path:
@@ -241,6 +276,7 @@ def _known(place: list[str]) -> Iterable[str]:
         "limits": _LimitsTable,
         "price": PriceSettings,
         "journal": _JournalTable,
+        "server": ServerSettings,
     }
     within = place[-2] if place[-2:-1] == ["price"] else place[0]
     table = tables[within] if len(place) > 1 else _File

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from planner import Plan
 from planner.conditions import holds
 from planner.errors import Undecided
-from planner.references import NOTHING, Own, Reference, Resolved, look_up, resolve
+from planner.references import NOTHING, Own, Reference, Resolved, look_up, rendered, resolve
 from planner.results import Results, StepResult
 from registry.calls import NO_CALL, Call
 from registry.messages import Json
 from registry.origins import Origins, joined
+from registry.quick import quick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,18 @@ class Sight:
     own: Own = NOTHING
     call: Call = NO_CALL
 
+    def at(self, call: Call) -> "Sight":
+        """The same sight, for calls at another place in the run."""
+        return _sight(plan=self.plan, inputs=self.inputs, results=self.results, own=self.own, call=call)
+
     def resolved(self, value: Json) -> Resolved:
         """The value with its references followed. Raises `BrokenReference`."""
         return resolve(value, inputs=self.inputs, results=self.results, own=self.own)
+
+    def worded(self, text: str) -> Resolved:
+        """The text with its references followed: still a text, whatever one alone leads to. Raises `BrokenReference`."""
+        found = self.resolved(text)
+        return Resolved(rendered(found.value), found.origins)
 
     def look(self, reference: Reference) -> Resolved:
         """What the reference leads to. Raises `BrokenReference`, also where its step has no result to read."""
@@ -46,6 +56,9 @@ class Sight:
         except Undecided as undecided:
             undecided.origins = joined(*read)
             raise
+
+
+_sight = quick(Sight)
 
 
 class Inside(Mapping[str, StepResult]):

@@ -10,6 +10,7 @@ from orchestrator.events.facts import (
     AnswerWritten,
     CancelRequested,
     InterruptHeard,
+    InterruptReceived,
     ModelFailed,
     ModelReplied,
     PhaseBegan,
@@ -21,11 +22,13 @@ from orchestrator.events.facts import (
     StepPaused,
     StepRetried,
     StepStarted,
+    StopRequested,
     ToolEnded,
     ToolStarted,
     VerdictReached,
 )
 from orchestrator.events.recorded import Event
+from orchestrator.events.spending import ModelChosen
 from orchestrator.waiting import DECISIONS, Decision, Waiting
 from planner.results import Failed, StepResult
 from registry.errors import there_are
@@ -45,8 +48,9 @@ class RunState:
     `steps` go by the scope of a step, which is its content and not its name, and by attempt; `starts` hold the step's name.
     `usage` is what all calls cost, failed ones too. `rounds` and `phases` are in the order they came; `rejected` are the rounds
     for which no plan was to be had, once for each time. `retried` are the tries that others followed within an attempt. `paused`
-    and `answers` go by the id of what waits. `cancelled` says that somebody wants the run ended. `heard` is what an agent took in
-    of the user's messages, by its scope, attempt and place.
+    and `answers` go by the id of what waits. `cancelled` says that somebody wants the run ended, `stopped` that it is to begin no
+    further steps. `chosen` is the cheaper model that a try at a step is made on. `heard` is what an agent took in of the user's
+    messages, by its scope, attempt and place, and `said` are all of these.
     """
 
     started: RunStarted | None = None
@@ -66,7 +70,10 @@ class RunState:
     answer: AnswerWritten | None = None
     ended: RunEnded | None = None
     cancelled: bool = False
+    stopped: StopRequested | None = None
+    chosen: dict[Attempt, str] = field(default_factory=dict)
     heard: dict[tuple[str, int, int], tuple[str, ...]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
 
     @property
     def over(self) -> bool:
@@ -116,19 +123,30 @@ class RunState:
 
     def _fold_word(self, fact: Event) -> None:
         match fact:
-            case StepRetried():
-                self.retried.setdefault((fact.scope, fact.attempt), []).append(fact.result)
-            case StepPaused():
-                self.paused.setdefault(fact.waiting.id, fact.waiting)
             case Answered():
                 self.answers.setdefault(fact.waiting, fact)
             case CancelRequested():
                 self.cancelled |= not self.over
+            case StopRequested():
+                self.stopped = self.stopped or fact
+            case InterruptReceived() if fact.text.strip():
+                self.said.append(fact.text.strip())
             case InterruptHeard():
                 self.heard.setdefault((fact.scope, fact.attempt, fact.place), fact.texts)
             case RunEnded():
                 self.ended = fact
                 self.cancelled &= fact.outcome in ("failed", "cancelled")
+            case _:
+                self._fold_step(fact)
+
+    def _fold_step(self, fact: Event) -> None:
+        match fact:
+            case StepRetried():
+                self.retried.setdefault((fact.scope, fact.attempt), []).append(fact.result)
+            case StepPaused():
+                self.paused.setdefault(fact.waiting.id, fact.waiting)
+            case ModelChosen():
+                self.chosen.setdefault((fact.scope, fact.attempt), fact.model)
             case _:
                 pass
 

@@ -23,22 +23,31 @@ from orchestrator.lookback import lookback
 from orchestrator.outputs import concluded, data_of
 from orchestrator.prompts import step_system
 from orchestrator.sight import Sight
-from orchestrator.trying import Tries
+from orchestrator.spending.calls import out_of_time, paid
+from orchestrator.spending.purse import Purse
+from orchestrator.summarising import Summariser
+from orchestrator.trying import Tries, Try
 from orchestrator.verifying import Verifier
 from orchestrator.waiting import Waiting
 from planner import AnyStep, ApprovalStep, BrokenReference, MapStep, PlanStep, Step, ToolStep
 from planner.errors import Undecided
 from planner.plan import PlanLimits
 from planner.references import rendered
-from planner.results import Failed, StepResult, Succeeded
+from planner.results import Failed, Skipped, StepResult, Succeeded
+from registry.calls import Call
 from registry.errors import ModelError, ToolError
 from registry.messages import Json, ToolCall
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.origins import joined
+from registry.quick import quick
 from registry.tools.registry import ToolRegistry
 
 StepEnd = StepResult | tuple[Waiting, ...]
+
+
+_written = json.JSONEncoder(ensure_ascii=False).encode
+_succeeded, _tool_call = quick(Succeeded), quick(ToolCall)
 
 FAILS_A_STEP = (ModelError, ToolError, StepError, BrokenReference, Undecided)
 """Errors that end one step; everything else is the run's."""
@@ -56,8 +65,11 @@ class StepWork:
         hooks: Hook,
         limits: Limits,
         interrupts: InterruptQueue,
+        purse: Purse | None = None,
     ) -> None:
+        self._purse = purse
         self._models, self._tools, self._ledger = models, tools.with_width(limits.tool_width), ledger
+        self._journalled = JournalledTools(self._tools, ledger)
         self._hooks, self._limits, self._interrupts = hooks, limits, interrupts
         self._verifier = Verifier(models=models, tools=self._tools, ledger=ledger, hooks=hooks)
 
@@ -66,6 +78,21 @@ class StepWork:
         if isinstance(step, MapStep | PlanStep):
             return step.timeout
         return step.timeout or limits.timeout or self._limits.step_seconds
+
+    def paid(self, call: Call) -> Call:
+        """The call of a step, paid from what the run's steps may spend."""
+        return call if self._purse is None else paid(call, self._purse.of(call.label))
+
+    def open(self, step: MapStep | PlanStep) -> None:
+        """What the step consists of is about to begin."""
+        if self._purse is not None and isinstance(step, PlanStep):
+            self._purse.open(step)
+
+    def unaffordable(self, step: AnyStep, attempt: Try) -> Skipped | None:
+        """The end of a step that is not begun, since too little is left of what the run may spend."""
+        if self._purse is None or (attempt.scope, attempt.attempt) in self._ledger.state.starts:
+            return None
+        return self._purse.closed(step)
 
     def model_name(self, step: AnyStep) -> str:
         """Which model will do the step, empty where none does."""
@@ -81,7 +108,8 @@ class StepWork:
         call = sight.call
         tries = Tries.of(step, self._ledger.state, call.scope, call.attempt)
         while True:
-            end = await self._one_try(step, replace(sight, call=replace(call, attempt=tries.number)), tries)
+            this = sight if tries.number == call.attempt else sight.at(replace(call, attempt=tries.number))
+            end = await self._one_try(step, this, tries)
             if isinstance(end, tuple):
                 return end
             if not isinstance(end, Failed) or not tries.another_after(end) or self._late(step, sight):
@@ -100,7 +128,7 @@ class StepWork:
                     assert_never(step)
         except FAILS_A_STEP as error:
             return failed(step, error)
-        if not isinstance(end, Succeeded):
+        if step.verify is None or not isinstance(end, Succeeded):
             return end
         try:
             return await self._verifier.verified(step, end, sight)
@@ -109,13 +137,16 @@ class StepWork:
 
     async def _by_agent(self, step: Step, sight: Sight, tries: Tries) -> StepEnd:
         began = anyio.current_time()
-        model = self._models.model(tries.hint)
-        brief = briefed(step, sight, tries, window=model.context_window)
+        model = await self._model(tries, sight.call)
+        compaction = JournalledModel(self._models.model("compaction"), self._ledger)
+        summariser = Summariser(compaction, self._limits.reply_tokens)
+        brief = await briefed(step, sight, tries, window=model.context_window, summariser=summariser)
         agent = self._agent(step, sight, model, brief)
         result = await agent.run(brief.question, call=sight.call, ledger=self._ledger, origins=brief.origins)
         if result.outcome == "suspended":
             return result.waiting
-        seconds = anyio.current_time() - began - result.waited
+        seconds = anyio.current_time() - began - result.waited - brief.waited
+        result = replace(result, usage=brief.usage + result.usage)
         end = ended(step, result, seconds=seconds, late=self._late(step, sight), limit=agent.max_iterations)
         if step.output_schema is None or not isinstance(end, Succeeded):
             return end
@@ -125,6 +156,10 @@ class StepWork:
         except (ModelError, StepError) as error:
             return spoilt(end, error)
         return replace(end, output=rendered(data), data=data, usage=end.usage + usage)
+
+    async def _model(self, tries: Tries, call: Call) -> Model:
+        model = self._models.model(tries.hint)
+        return model if self._purse is None else await self._purse.model(model, call)
 
     def _agent(self, step: Step, sight: Sight, model: Model, brief: Brief) -> ReActAgent:
         tools, limits = self._tools if step.tools is None else self._tools.only(step.tools), sight.plan.limits
@@ -144,17 +179,16 @@ class StepWork:
         )
 
     async def _by_tool(self, step: ToolStep, sight: Sight) -> StepEnd:
-        began = anyio.current_time()
         args = sight.resolved(step.args)
-        wanted = ToolCall(id=step.id, name=step.tool, arguments=json.dumps(args.value, ensure_ascii=False))
-        (seen,) = await observe_all(JournalledTools(self._tools, self._ledger), [wanted], sight.call, self._hooks)
+        arguments = _written(args.value) if args.value else "{}"
+        wanted = _tool_call(id=step.id, name=step.tool, arguments=arguments)
+        (seen,) = await observe_all(self._journalled, [wanted], sight.call, self._hooks)
         if isinstance(seen, Waiting):
             return (seen,)
-        origins = joined(args.origins, seen.origins)
-        seconds = anyio.current_time() - began
+        origins = joined(args.origins, seen.origins) if args.origins else seen.origins
         if seen.error is not None:
-            return Failed(step=step.id, error=seen.error, message=seen.text, seconds=seconds, origins=origins)
-        end = Succeeded(step=step.id, output=seen.text, data=seen.data, seconds=seconds, origins=origins)
+            return Failed(step=step.id, error=seen.error, message=seen.text, seconds=seen.seconds, origins=origins)
+        end = _succeeded(step=step.id, output=seen.text, data=seen.data, seconds=seen.seconds, origins=origins)
         if step.output_schema is None:
             return end
         try:
@@ -164,9 +198,8 @@ class StepWork:
 
     def _by_person(self, step: ApprovalStep, sight: Sight) -> StepEnd:
         """What was shown, and nothing else, is what they said yes or no to: who comes back to it in another attempt is asked."""
-        question = sight.resolved(step.question)
-        shown, call = rendered(question.value), sight.call
-        waiting = Waiting(step=step.id, key=call.scope, what=shown, kind="approval", nth=call.attempt)
+        question, call = sight.worded(step.question), sight.call
+        waiting = Waiting(step=step.id, key=call.scope, what=question.value, kind="approval", nth=call.attempt)
         answered = self._ledger.state.answers.get(waiting.id)
         if answered is None:
             return (waiting,)
@@ -176,8 +209,10 @@ class StepWork:
         said: Json = {"by": answered.by, "text": answered.text}
         return Succeeded(step=step.id, output=output, data=said, origins=question.origins)
 
-    def _late(self, step: AnyStep, sight: Sight) -> StepTimedOut | None:
-        """The step's own clock, when it has run out: whatever failed last, that is why."""
+    def _late(self, step: AnyStep, sight: Sight) -> StepError | None:
+        """The step's own clock, or the run's, when it has run out: whatever failed last, that is why."""
+        if (spent := out_of_time(sight.call.budget)) is not None:
+            return spent
         deadline, seconds = sight.call.deadline, self.seconds(step, sight.plan.limits)
         over = deadline is not None and anyio.current_time() >= deadline
         return StepTimedOut(seconds) if over and seconds is not None else None

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 
-from orchestrator.events.facts import RunInterrupted, RunSuspended, StepEnded, StepStarted, Summary, ToolEnded
+from orchestrator.events.facts import RunInterrupted, RunSuspended, StepEnded, StepStarted, ToolEnded
+from orchestrator.events.figures import Summary
 from orchestrator.events.recorded import Recorded
+from orchestrator.spending.accounts import account
 from orchestrator.state import folded
 from planner.results import Failed, Skipped, StepResult, Succeeded
 
 
 def summarised(facts: Iterable[Recorded], *, wall_seconds: float, reused: int) -> Summary:
     """The summary of a run whose Facts these are."""
-    events = [recorded.event for recorded in facts]
+    facts = tuple(facts)
+    events, spent = [recorded.event for recorded in facts], account(facts)
     state = folded(events)
     results = list(state.steps.values())
     return Summary(
@@ -25,6 +28,7 @@ def summarised(facts: Iterable[Recorded], *, wall_seconds: float, reused: int) -
         reused=reused,
         overlapped=_overlapped(events),
         iterations=sum(0 if isinstance(result, Skipped) else result.iterations for result in results),
+        budget=None if spent is None else spent.report,
     )
 
 

@@ -1,6 +1,7 @@
 """The tries at one step: on which model each is made, what it is told of the ones before, and whether another follows."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from orchestrator.state import RunState
 from planner import Step, ToolStep
@@ -9,7 +10,16 @@ from registry.context import cut
 from registry.origins import TRUSTED, Origins
 
 FOR_GOOD = frozenset(
-    {"BrokenReference", "DeniedByHook", "OutcomeUnknown", "OverBudget", "Rejected", "StepTimedOut", "ToolDenied", "Undecided"}
+    {
+        "BrokenReference",
+        "BudgetExhausted",
+        "DeniedByHook",
+        "OutcomeUnknown",
+        "Rejected",
+        "StepTimedOut",
+        "ToolDenied",
+        "Undecided",
+    }
 )
 """Errors that another try would not change: a word that was given, or time and money that are gone."""
 
@@ -18,6 +28,18 @@ TELLING = frozenset({"NotVerified", "OutputUnfit"})
 
 QUOTED = 4_000
 """Characters of a result that was not good enough, as the next try reads them."""
+
+
+class Try(NamedTuple):
+    """A step's content, and which attempt at it this is. The `scope` is what its calls belong to, whatever it is named."""
+
+    digest: str
+    attempt: int
+    scope: str
+
+    @classmethod
+    def of(cls, digest: str, attempt: int) -> "Try":
+        return cls(digest, attempt, f"step/{digest}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +54,8 @@ class Tries:
     @classmethod
     def of(cls, step: Step | ToolStep, state: RunState, scope: str, attempt: int) -> "Tries":
         """Where the step stands in this attempt. No two tries at it share a number, of whatever attempts they are."""
+        if not state.retried:
+            return cls(step=step, before=(), first=attempt)
         earlier = sum(len(state.retried.get((scope, each), ())) for each in range(1, attempt))
         return cls(step=step, before=tuple(state.retried.get((scope, attempt), ())), first=attempt + earlier)
 

@@ -87,7 +87,7 @@ class Verifier:
 
     async def _by_judge(self, step: Step | ToolStep, check: JudgeCheck, result: Succeeded, sight: Sight) -> Succeeded:
         model = JournalledModel(self.models.model(check.model or "planning"), self.ledger)
-        task = sight.resolved(step.task).value
+        task = sight.worded(step.task).value
         told = "\n\n".join([*([f"The task: {task}"] if task else []), framed(result.output, tag("result", result.output))])
         system = SystemMessage(text=f"{JUDGING}\n\nWhat is asked for: {check.judge}")
         asked = ContextGuard(model.context_window).fit((system, UserMessage(text=told, origins=result.origins)))

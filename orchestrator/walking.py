@@ -1,41 +1,49 @@
 """One walk of one plan: workers that take what is ready, do it, and write down what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from sys import intern
 
 import anyio
-import anyio.lowlevel
-from anyio.abc import TaskGroup
 
-from orchestrator.ends import failed, refused
+from orchestrator.crew import Crew
+from orchestrator.ends import failed, left_out, refused
 from orchestrator.errors import DeniedByHook, StepTimedOut
-from orchestrator.events.facts import Answered, StepEnded, StepPaused, StepStarted
+from orchestrator.events.facts import Answered, StepEnded, StepPaused, StepStarted, StopRequested
 from orchestrator.events.glimpses import StepAdmitted, StepQueued
 from orchestrator.events.recorded import Recorded
+from orchestrator.fellows import finished, taken_over, unfinished
 from orchestrator.frontier import Frontier
-from orchestrator.hooks import Hook
+from orchestrator.hooks import Hook, same_place
 from orchestrator.ledger import Ledger
 from orchestrator.parts import gathered, parts_of
 from orchestrator.sight import Sight
 from orchestrator.steps import FAILS_A_STEP, StepEnd, StepWork
-from orchestrator.unwrapping import sole_error
+from orchestrator.timing import Timing
+from orchestrator.trying import Try
 from orchestrator.waiting import Waiting
 from planner import AnyStep, MapStep, Plan, PlanStep
-from planner.identity import step_digests
-from planner.results import Results, Skipped, StepResult, Succeeded
-from registry.calls import Call
+from planner.identity import fellows, step_digests
+from planner.past import Past
+from planner.results import Results, Skipped, StepResult
+from registry.calls import quick_call
 from registry.messages import Json
+from registry.quick import quick
+
+_step_started, _step_ended = quick(StepStarted), quick(StepEnded)
+
+_WHOLES = (MapStep, PlanStep)
+_TAKEN_UP = (Answered, StopRequested)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """Every step of the plan has its result, in plan order.
 
-    Of all steps, those inside others too, `finished` are the content digests of those that succeeded, and `unfinished` of those
-    that did not, but for those on branches that were not taken: that was decided.
+    Of all steps, those inside others too, `finished` are the content digests of those that succeeded by work of their own, and
+    `unfinished` of those that did not succeed, but for those on branches that were not taken: that was decided.
     """
 
     results: Results
@@ -51,26 +59,16 @@ class Suspended:
     waiting: tuple[Waiting, ...]
 
 
-class Try(NamedTuple):
-    """A step's content, and which try at it this is."""
-
-    digest: str
-    attempt: int
-
-    @property
-    def scope(self) -> str:
-        """What the step's calls belong to, whatever the step is named."""
-        return f"step/{self.digest}"
-
-
 class Walk:
-    """One walk of one plan. `attempts` says by content digest which try a step is at, where that is not the first."""
+    """One walk of one plan. `attempts` says by content digest which try a step is at, where that is not the first. `past` is how
+    long such steps took before."""
 
     def __init__(
         self,
         plan: Plan,
         inputs: Mapping[str, Json],
         attempts: Mapping[str, int],
+        past: Past,
         *,
         work: StepWork,
         ledger: Ledger,
@@ -81,12 +79,17 @@ class Walk:
         self._paused: dict[str, float] = {}
         self._deadlines: dict[str, float] = {}
         self._consist: dict[str, MapStep | PlanStep] = {}
-        self._workers = 0
+
         values = plan.values(inputs)
-        self._tries = {step_id: self._try(digest) for step_id, digest in step_digests(plan, values).items()}
+        digests = step_digests(plan, values)
+        self._fellows = fellows(digests)
+        self._tries = {step_id: self._try(digest) for step_id, digest in digests.items()}
         known = self._known(self._tries)
         self._told = set(known)
-        self._frontier = Frontier(plan, known, begun=self._begun(self._tries))
+        self._timing = Timing(past, work.model_name)
+        weights = self._timing.weights(plan.steps, self._tries)
+        self._frontier = Frontier(plan, known, begun=self._begun(self._tries), fellows=self._fellows, weights=weights)
+        self._crew = Crew(self._frontier, self._take_turn)
         self._sights = dict.fromkeys(self._tries, Sight(plan=plan, inputs=values, results=self._frontier.results))
 
     async def to_the_end(self) -> Settled | Suspended:
@@ -97,24 +100,29 @@ class Walk:
         while self._frontier.ready:
             await self._work_on()
             await self._ledger.catch_up()
-            for waiting in tuple(self._waiting):
-                if waiting in self._ledger.state.answers:
-                    self._take_up(waiting)
+            self._take_up_answered()
         results = self._frontier.in_plan_order()
         if self._waiting:
             return Suspended(results=results, waiting=tuple(self._waiting.values()))
-        return Settled(results=results, finished=self._digests(_succeeded), unfinished=self._digests(_is_open))
+        ends = self._frontier.results
+        done, undone = self._digests(finished(ends, self._fellows)), self._digests(unfinished(ends))
+        return Settled(results=results, finished=done, unfinished=undone)
 
     async def _work_on(self) -> None:
         """Do what can be done now, and what answers allow that come meanwhile."""
 
         def hear(recorded: Recorded) -> None:
-            if isinstance(recorded.event, Answered) and self._workers and self._take_up(recorded.event.waiting):
-                group.start_soon(self._worker, group)
+            if isinstance(recorded.event, _TAKEN_UP) and self._crew.at_work and self._take_up_answered():
+                self._crew.call()
 
-        with self._ledger.listening(hear), sole_error():
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._worker, group)
+        with self._ledger.listening(hear):
+            await self._crew.work()
+
+    def _take_up_answered(self) -> bool:
+        """Steps may start again whose answers are there, or have become needless: the run was stopped. Whether there were any."""
+        known = self._ledger.state
+        answered = [waiting for waiting in self._waiting if known.stopped or waiting in known.answers]
+        return any([self._take_up(waiting) for waiting in answered])
 
     def _take_up(self, waiting: str) -> bool:
         """The step that waited for this answer may start again. Whether there was one."""
@@ -130,30 +138,25 @@ class Walk:
         self._frontier.again(answered.step)
         return True
 
-    async def _worker(self, group: TaskGroup) -> None:
-        """Does one ready step after another. Where more are ready than it can do at once, it calls for one more worker."""
-        self._workers += 1
-        while (step := self._frontier.take()) is not None:
-            if self._frontier.ready:
-                group.start_soon(self._worker, group)
-            ended = await self._turn(step)
-            if isinstance(ended, tuple):
-                await self._pause(step, ended)
-            elif ended is not None:
-                await self._settle(ended)
-            await anyio.lowlevel.checkpoint()  # steps that never wait must not keep the others from being heard
-        self._workers -= 1
+    async def _take_turn(self, step: AnyStep) -> None:
+        ended = await self._turn(step)
+        if isinstance(ended, tuple):
+            await self._pause(step, ended)
+        elif ended is not None:
+            await self._settle(ended)
 
     async def _pause(self, step: AnyStep, waits: tuple[Waiting, ...]) -> None:
+        if stopped := self._ledger.state.stopped:
+            await self._settle(left_out(step, stopped))
+            return
         self._paused[step.id] = anyio.current_time()
         self._frontier.pause(step.id)
+        self._timing.spoil(step.id)
         for waiting in waits:
             if waiting.id not in self._ledger.state.paused:
                 await self._ledger.record(StepPaused(waiting=waiting))
             self._waiting[waiting.id] = waiting
-        for waiting in waits:
-            if waiting.id in self._ledger.state.answers:  # it came in the meantime
-                self._take_up(waiting.id)
+        self._take_up_answered()  # what came in the meantime
 
     async def _turn(self, step: AnyStep) -> StepEnd | None:
         """What becomes of a step whose turn it is; None for one that consists of others, whose turn it is first."""
@@ -168,28 +171,35 @@ class Walk:
         except DeniedByHook as denial:
             return failed(step, denial)
         await self._begin(step)
-        if isinstance(step, MapStep | PlanStep):
+        if isinstance(step, _WHOLES):
             return await self._open(step)
         ended = await self._work.do(step, self._sight(step))
         return ended if isinstance(ended, tuple) else await self._checked(ended)
 
     def _closed(self, step: AnyStep) -> StepResult | None:
-        """The end of a step that is not begun: its condition does not hold, or there is no time left for it."""
-        over = [whole for whole in self._frontier.around(step.id) if self._deadlines.get(whole, inf) <= anyio.current_time()]
-        if over:
-            return failed(step, StepTimedOut(self._consist[over[0]].timeout or 0.0))
+        """The end of a step that is not begun: another one did the same, its condition does not hold, or its time is over."""
+        if step.id in self._fellows:
+            return taken_over(self._frontier.results[self._fellows[step.id]], step.id)
+        if (stopped := self._ledger.state.stopped) and not self._begun({step.id: self._tries[step.id]}):
+            return left_out(step, stopped)
+        if self._deadlines:
+            over = [each for each in self._frontier.around(step.id) if self._deadlines.get(each, inf) <= anyio.current_time()]
+            if over:
+                return failed(step, StepTimedOut(self._consist[over[0]].timeout or 0.0))
         try:
             if step.when is None or self._sights[step.id].holds(step.when):
-                return None
+                return self._work.unaffordable(step, self._tries[step.id])
         except FAILS_A_STEP as error:
             return failed(step, error)
         return Skipped(step=step.id, because_of=step.id, reason=f"it does not hold that {step.when}", untaken=True)
 
     async def _begin(self, step: AnyStep) -> None:
-        scope, attempt = self._tries[step.id].scope, self._tries[step.id].attempt
+        this = self._tries[step.id]
+        scope, attempt = this.scope, this.attempt
         if (scope, attempt) not in self._ledger.state.starts:
-            await self._ledger.record(
-                StepStarted(
+            self._timing.begin(step)
+            await self._ledger.jot(
+                _step_started(
                     step=step.id,
                     step_kind=step.kind,
                     scope=scope,
@@ -202,19 +212,19 @@ class Walk:
     def _sight(self, step: AnyStep) -> Sight:
         """What the step sees, and how its calls are told from others."""
         sight, this = self._sights[step.id], self._tries[step.id]
-        now, seconds = anyio.current_time(), self._work.seconds(step, sight.plan.limits)
-        around = (self._deadlines.get(whole, inf) for whole in self._frontier.around(step.id))
-        call = Call(
+        seconds = self._work.seconds(step, sight.plan.limits)
+        around = [self._deadlines.get(each, inf) for each in self._frontier.around(step.id)] if self._deadlines else ()
+        call = quick_call(
             run=self._ledger.run,
             scope=this.scope,
             attempt=this.attempt,
             label=step.id,
             rank=self._frontier.rank(step.id),
-            deadline=min(now + seconds, *around, inf) if seconds is not None else None,
+            deadline=min(anyio.current_time() + seconds, *around, inf) if seconds is not None else None,
             in_doubt=step.in_doubt,
             queued=partial(self._queued, step.id),
         )
-        return replace(sight, call=call)
+        return sight.at(self._work.paid(call))
 
     async def _open(self, step: MapStep | PlanStep) -> StepResult | None:
         """Put in what the step consists of. What the ledger knows of that is not done again."""
@@ -225,7 +235,9 @@ class Walk:
         tries = {each.part.step.id: self._try(each.digest) for each in opened}
         self._tries |= tries
         self._sights |= {each.part.step.id: each.sight for each in opened}
+        self._fellows |= {each.part.step.id: each.fellow for each in opened if each.fellow}
         self._consist[step.id] = step
+        self._work.open(step)
         if step.timeout is not None:
             self._deadlines[step.id] = anyio.current_time() + step.timeout
         known = self._known(tries)
@@ -236,6 +248,7 @@ class Walk:
             width=step.width if isinstance(step, MapStep) else None,
             done=known.values(),
             begun=self._begun(tries),
+            weights=self._timing.weights((each.part.step for each in opened), tries),
         )
         for each in skipped:
             if each.step not in known:
@@ -249,7 +262,7 @@ class Walk:
             return failed(step, error)
 
     def _try(self, digest: str) -> Try:
-        return Try(digest, self._attempts.get(digest, 1))
+        return Try.of(digest, self._attempts.get(digest, 1))
 
     def _known(self, tries: Mapping[str, Try]) -> dict[str, StepResult]:
         """The ends that the ledger knows, under the names that the steps have here."""
@@ -259,8 +272,8 @@ class Walk:
     def _begun(self, tries: Mapping[str, Try]) -> list[str]:
         return [step_id for step_id, this in tries.items() if (this.scope, this.attempt) in self._ledger.state.starts]
 
-    def _digests(self, wanted: Callable[[StepResult], bool]) -> tuple[str, ...]:
-        return tuple(self._tries[step_id].digest for step_id, end in self._frontier.results.items() if wanted(end))
+    def _digests(self, steps: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._tries[step_id].digest for step_id in steps)
 
     async def _checked(self, result: StepResult) -> StepResult:
         try:
@@ -280,19 +293,8 @@ class Walk:
     async def _write_down(self, result: StepResult) -> None:
         """The one way a step ends: written first, then announced."""
         this = self._tries[result.step]
-        await self._ledger.record(StepEnded(scope=this.scope, attempt=this.attempt, result=result))
-
-
-def same_place(rewritten: AnyStep, step: AnyStep) -> AnyStep:
-    """The step as a hook left it. The graph is fixed by now: a hook that moves the step in it has refused it."""
-    if (rewritten.id, tuple(rewritten.depends_on)) != (step.id, tuple(step.depends_on)):
-        raise DeniedByHook(f"step {step.id!r}", "it changed the step's id or dependencies")
-    return rewritten
-
-
-def _succeeded(end: StepResult) -> bool:
-    return isinstance(end, Succeeded)
-
-
-def _is_open(end: StepResult) -> bool:
-    return not isinstance(end, Succeeded) and not (isinstance(end, Skipped) and end.untaken)
+        fellow = "" if isinstance(result, Skipped) else self._fellows.get(result.step, "")
+        self._ledger.reused += bool(fellow)
+        like = "" if fellow else intern(self._timing.like(result.step))  # it took no time, which says nothing of others
+        await self._ledger.record(_step_ended(scope=this.scope, attempt=this.attempt, result=result, same_as=fellow, like=like))
+        self._ledger.rewind(this.scope)  # which nobody counts any more

@@ -35,12 +35,19 @@ class Telling:
 
     async def at(self, cursor: int) -> Recorded | None:
         """The event at this place, waiting for it if need be; None when there will be none."""
+        return self._told[cursor] if await self._reached(cursor) else None
+
+    async def since(self, cursor: int) -> list[Recorded]:
+        """Every event from this place on, waiting for one if need be; none when there will be none."""
+        return self._told[cursor:] if await self._reached(cursor) else []
+
+    async def _reached(self, cursor: int) -> bool:
         while cursor >= len(self._told):
             if self._over:
-                return None
+                return False
             self._more = self._more or anyio.Event()
             await self._more.wait()
-        return self._told[cursor]
+        return True
 
     def _wake(self) -> None:
         if self._more is not None:
@@ -53,6 +60,12 @@ class Watcher(AsyncIterator[Recorded]):
 
     def __init__(self, telling: Telling) -> None:
         self._telling, self._cursor = telling, 0
+
+    async def some(self) -> list[Recorded]:
+        """All that was told since, at least one event; none at the end."""
+        fresh = await self._telling.since(self._cursor)
+        self._cursor += len(fresh)
+        return fresh
 
     async def __anext__(self) -> Recorded:
         recorded = await self._telling.at(self._cursor)

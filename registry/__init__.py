@@ -6,6 +6,7 @@ from registry.lazy import lazily
 
 if TYPE_CHECKING:
     from registry.anthropic import AnthropicModel
+    from registry.budget import Amounts, Budget
     from registry.builtin import ask_user, builtin_tools
     from registry.calls import Call
     from registry.context import ContextGuard
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT",
+    "Amounts",
     "AnthropicModel",
     "Artifact",
+    "Budget",
     "Call",
     "ContextGuard",
     "DagwrightError",
@@ -61,8 +64,10 @@ __getattr__ = lazily(
     __name__,
     {
         "ABSENT": "tools.tool",
+        "Amounts": "budget",
         "AnthropicModel": "anthropic",
         "Artifact": "tools.artifacts",
+        "Budget": "budget",
         "Call": "calls",
         "ContextGuard": "context",
         "DagwrightError": "errors",

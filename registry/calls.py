@@ -1,12 +1,13 @@
 """What a model or tool call belongs to."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from registry.allowances import Allowances
 from registry.budget import Budget
+from registry.quick import quick
 
 Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
 
@@ -41,9 +42,8 @@ class Call:
     `label` is the name a person knows the scope by, and `iteration` the lap of its loop, from 1: both are shown, never keyed.
     `queued` hears when the call's request begins to wait for a slot (None) and when it got one (the seconds it waited).
     `heard` hears that the endpoint answers, and is in order, before the answer is read: with what it says of its limits, None
-    for nothing. `again` hears that the wire is about to send the request
-    once more, said otherwise, and raises a `ModelError` where it may not. `budget` is what the call is paid from, None for no
-    limit.
+    for nothing. `again` hears that the wire is about to send the request once more, said otherwise, is awaited before that, and
+    raises a `ModelError` where it may not. `budget` is what the call is paid from, None for no limit.
     `key` is the idempotency key of an effect: the same for every attempt at the same call, empty where there is none.
     `in_doubt` is the policy for effects whose outcome is not known. `earlier` is what the calls of the same reply have come to
     that had ended before this one began, in call order.
@@ -62,7 +62,7 @@ class Call:
     earlier: tuple[Seen, ...] = field(default=(), compare=False, repr=False)
     queued: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
     heard: Callable[[Allowances | None], None] | None = field(default=None, compare=False, repr=False)
-    again: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    again: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     budget: Budget | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -70,6 +70,30 @@ class Call:
         """The moment when its time is over, or that of its budget; infinity for never."""
         deadline = math.inf if self.deadline is None else self.deadline
         return deadline if self.budget is None else min(deadline, self.budget.until)
+
+    def under(self, key: str) -> "Call":
+        """The same call with this key."""
+        return quick_call(
+            run=self.run,
+            scope=self.scope,
+            purpose=self.purpose,
+            attempt=self.attempt,
+            rank=self.rank,
+            deadline=self.deadline,
+            label=self.label,
+            iteration=self.iteration,
+            key=key,
+            in_doubt=self.in_doubt,
+            earlier=self.earlier,
+            queued=self.queued,
+            heard=self.heard,
+            again=self.again,
+            budget=self.budget,
+        )
+
+
+quick_call = quick(Call)
+"""How the engine makes a `Call` for each step and each of its tool calls."""
 
 
 NO_CALL = Call()

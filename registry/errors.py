@@ -10,7 +10,7 @@ A constructor takes facts and builds the sentence; the facts stay as attributes,
 
 from collections.abc import Iterable
 
-from registry.usage import Usage
+from registry.usage import Kind, Usage
 
 
 def there_are(wanted: str, known: Iterable[str]) -> str:
@@ -167,7 +167,7 @@ class OverBudget(ModelError):
     and `wanted` how much it may take; None for seconds, which nobody knows before.
     """
 
-    def __init__(self, whose: str, kind: str, *, left: object, wanted: object = None) -> None:
+    def __init__(self, whose: str, kind: Kind, *, left: object, wanted: object = None) -> None:
         may_take = "" if wanted is None else f", and the request may take {wanted}"
         super().__init__(f"the budget of {whose} has {left} {unit_of(kind)} left{may_take}")
         self.whose, self.kind, self.left, self.wanted = whose, kind, left, wanted

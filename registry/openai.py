@@ -89,7 +89,7 @@ class OpenAIModel:
             except ModelError as error:
                 if not wording.amended(error):
                     raise
-                _ask_leave(call, error)
+                await _ask_leave(call, error)
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
@@ -107,7 +107,7 @@ class OpenAIModel:
             except ModelError as error:
                 if not wording.amended(error):
                     raise
-                _ask_leave(call, error)
+                await _ask_leave(call, error)
 
     def _wording(self, request: Request, *, stream: bool = False) -> Wording:
         return Wording(request, endpoint=self._exchange.endpoint, model=self._model, rules=self._rules, stream=stream)
@@ -131,11 +131,11 @@ async def served_models(door: HttpDoor, base_url: str, api_key: SecretStr | None
     return tuple(entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str))
 
 
-def _ask_leave(call: Call, refusal: ModelError) -> None:
+async def _ask_leave(call: Call, refusal: ModelError) -> None:
     """Before a request is sent anew. Where that is not allowed, the call ends here, at the cost of what was refused."""
     if call.again is not None:
         try:
-            call.again()
+            await call.again()
         except ModelError as error:
             error.usage = cost_of(refusal)
             raise

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
 NOTHING = Decimal(0)
+
+Kind = Literal["tokens", "cost", "requests", "seconds"]
+"""What may be limited: tokens, US dollars, requests to models, time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

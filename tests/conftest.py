@@ -13,8 +13,9 @@ settings.load_profile("dagwright")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--plans 20000` makes the test of random plans a long one."""
+    """`--plans 20000` makes the test of random plans a long one, `--requests 1000` that of the server."""
     parser.addoption("--plans", type=int, default=300, help="how many random plans are checked and repaired")
+    parser.addoption("--requests", type=int, default=50, help="how many random requests each operation of the server gets")
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -179,7 +179,7 @@ async def test_which_of_equal_calls_ends_first_does_not_matter() -> None:
     seconds = iter([3.0, 1.0, 2.0])
 
     @tool(effect="pure")
-    async def wait() -> str:
+    async def wait(call: Call) -> str:  # which sees what it belongs to, and so is never made for others
         """Wait."""
         mine = next(seconds)
         await anyio.sleep(mine)

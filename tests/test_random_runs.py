@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from orchestrator import Answer, MemoryJournal, Orchestrator
 from orchestrator.events.recorded import Recorded
 from planner import AnyStep, Draft, MapStep, Plan, PlanStep, Step, ToolStep
+from planner.identity import fellows, step_digests
 from planner.results import Failed, Skipped, Succeeded
 from registry.errors import Unreachable
 from registry.messages import Reply, Request
@@ -31,7 +32,7 @@ class Sketch:
     """One random step: what it needs, what it does, what goes wrong in it, and what that means to others.
 
     `inside` are the troubles of the items of a map, or of the steps of a plan, whichever the step is. `looks` says what its
-    condition asks of the first step that it needs.
+    condition asks of the first step that it needs. `repeats` is the step whose work it does once more, if it can be.
     """
 
     needs: tuple[int, ...]
@@ -44,6 +45,7 @@ class Sketch:
     optional: bool
     width: int | None
     retries: int
+    repeats: int | None
 
 
 @st.composite
@@ -61,13 +63,19 @@ def sketches(draw: st.DrawFn) -> tuple[Sketch, ...]:
             optional=draw(st.booleans()),
             width=draw(st.sampled_from([None, 1, 2])),
             retries=draw(st.sampled_from([0, 0, 1])),
+            repeats=draw(st.none() | st.integers(0, place - 1)) if place else None,
         )
         for place in range(size)
     )
 
 
 def plan_of(drawn: Sequence[Sketch]) -> Plan:
-    return Plan(goal="anything", steps=[step_of(place, sketch) for place, sketch in enumerate(drawn)])
+    steps = [step_of(place, sketch) for place, sketch in enumerate(drawn)]
+    for place, sketch in enumerate(drawn):
+        if sketch.repeats is not None:
+            before = steps[sketch.repeats].model_dump(exclude={"id", "on_failure", "optional", "width"})
+            steps[place] = type(steps[sketch.repeats])(**before, id=f"s{place}", on_failure=sketch.on_failure)
+    return Plan(goal="anything", steps=steps)
 
 
 def step_of(place: int, sketch: Sketch) -> AnyStep:
@@ -185,7 +193,8 @@ def lacks(plan: Plan, answer: Answer) -> bool:
 @settings(max_examples=150)
 @given(sketches(), st.floats(0, 1))
 def test_whatever_happens(drawn: tuple[Sketch, ...], where: float) -> None:
-    """Every step ends once and after its dependencies, and a run that was cut anywhere ends as the whole one did."""
+    """Every step ends once and after its dependencies, the same work is begun once, and a run that was cut anywhere ends as the
+    whole one did."""
     plan = plan_of(drawn)
     answer, facts = in_no_time(partial(lived, plan))
 
@@ -203,7 +212,12 @@ def test_whatever_happens(drawn: tuple[Sketch, ...], where: float) -> None:
         elif recorded.event.kind == "step_ended":
             ended.add(recorded.event.result.step)
     undecided = {name for name, end in answer.steps.items() if isinstance(end, Failed) and end.error == "BrokenReference"}
-    assert begun & answer.steps.keys() == {name for name, end in answer.steps.items() if not isinstance(end, Skipped)} - undecided
+    repeated = fellows(step_digests(plan, {}))
+    assert not repeated.keys() & begun
+    assert all(answer.steps[name].kind in ("skipped", answer.steps[first].kind) for name, first in repeated.items())
+    assert begun & answer.steps.keys() == {
+        name for name, end in answer.steps.items() if name not in undecided | repeated.keys() and not isinstance(end, Skipped)
+    }
     assert ("missing" if lacks(plan, answer) else "achieved") == answer.outcome
 
     cut = facts[: 1 + int(where * (len(facts) - 1))]

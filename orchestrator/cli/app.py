@@ -31,8 +31,23 @@ Probe = Annotated[bool, typer.Option("--probe", help="Ask each model what it can
 
 Confirm = Annotated[bool, typer.Option("--confirm", help="Show the plan and its forecast, and ask before it is done.")]
 MaxRounds = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many plans there may be: the first and revisions.")]
-MaxCost = Annotated[float | None, typer.Option(min=0, metavar="DOLLARS", help="Do no plan whose lowest forecast is above it.")]
+MaxRequests = Annotated[int | None, typer.Option(min=1, metavar="N", help="The most requests to models, of the whole run.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, metavar="N", help="About as many tokens the run may take.")]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, metavar="DOLLARS", help="The same for money; what must take more is not begun.")
+]
 MaxSeconds = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="The same for the time it takes.")]
+Unpriced = Annotated[bool, typer.Option("--allow-unpriced", help="Limit money although some prices are not known.")]
+ServedRoot = Annotated[Path | None, typer.Option(help="The folder that file tools see; without it there are none.")]
+Host = Annotated[str | None, typer.Option(help="The address to listen on, 127.0.0.1 by default.")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="The port, 8321 by default; 0 for any that is free.")]
+AllowedHosts = Annotated[Texts, typer.Option("--allowed-host", metavar="NAME", help="A name that the server goes by, too.")]
+TlsCertificate = Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate with its chain, in PEM.")]
+TlsKey = Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, if that is in another file.")]
+Grace = Annotated[float | None, typer.Option(min=0.1, metavar="SECONDS", help="For runs to come to rest at the end; 30.")]
+Unencrypted = Annotated[
+    bool, typer.Option("--allow-unencrypted-tokens", help="Listen on a network without TLS: who is on the way can read tokens.")
+]
 Form = Annotated[str, typer.Option("--as", metavar="FORM", help="tree, mermaid or dot.")]
 
 
@@ -75,8 +90,11 @@ def run(
     verbose: Verbose = False,
     confirm: Confirm = False,
     max_rounds: MaxRounds = None,
+    max_requests: MaxRequests = None,
+    max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
     max_seconds: MaxSeconds = None,
+    allow_unpriced: Unpriced = False,
 ) -> None:
     """Meet a goal, or do the steps of a plan file."""
     options = Options(
@@ -91,10 +109,12 @@ def run(
         verbose=verbose,
         confirm=confirm,
         max_rounds=max_rounds,
+        max_requests=max_requests,
+        max_tokens=max_tokens,
         max_cost=None if max_cost is None else Decimal(str(max_cost)),
         max_seconds=max_seconds,
+        allow_unpriced=allow_unpriced,
     )
-
     raise typer.Exit(guarded(partial(_run, context, goal, options)))
 
 
@@ -203,6 +223,44 @@ def models(context: typer.Context, *, model: Models = None, config: Config = Non
         from orchestrator.cli.world import World
 
         return list_models(context.obj or World(), options, probing=probe)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    *,
+    model: Models = None,
+    tools: Tools = None,
+    root: ServedRoot = None,
+    config: Config = None,
+    verbose: Verbose = False,
+    host: Host = None,
+    port: Port = None,
+    allowed_host: AllowedHosts = None,
+    tls_certificate: TlsCertificate = None,
+    tls_key: TlsKey = None,
+    grace: Grace = None,
+    allow_unencrypted_tokens: Unencrypted = False,
+) -> None:
+    """Serve goals and plans to a team, over HTTP with server-sent events."""
+    options = Options(models=tuple(model or ()), tools=tuple(tools or ()), root=root, config=config, verbose=verbose)
+
+    def work() -> int:
+        from orchestrator.cli.serving import Listening, serve_asked
+        from orchestrator.cli.world import World
+
+        listening = Listening(
+            host=host,
+            port=port,
+            allowed_hosts=tuple(allowed_host or ()),
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            grace_seconds=grace,
+            unencrypted=allow_unencrypted_tokens,
+        )
+        return serve_asked(context.obj or World(), options, listening)
 
     raise typer.Exit(guarded(work))
 

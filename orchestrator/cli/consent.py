@@ -7,18 +7,29 @@ import anyio
 
 from orchestrator.cli.checking import known_of
 from orchestrator.cli.drawing import drawn
-from orchestrator.cli.forecasting import excess, forecast_lines, forecast_of
+from orchestrator.cli.forecasting import excess, experience_of, forecast_lines, forecast_of, past_of
 from orchestrator.cli.options import Options
+from orchestrator.cli.view.revision import Revisions
 from orchestrator.cli.view.text import harmless
 from orchestrator.cli.world import World
 from orchestrator.errors import DeniedByHook
 from orchestrator.hooks import Hook
+from orchestrator.journal.protocol import Journal
 from orchestrator.limits import Limits
 from orchestrator.settings import Settings
 from planner import Plan, check
+from planner.diff import plan_diff
 from planner.forecast import Forecast
 from registry.messages import Json
 from registry.tools.registry import ToolRegistry
+
+
+class NotBegun(DeniedByHook):
+    """A plan that takes more than it may, or that nobody said yes to."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the plan", why)
+        self.args = (f"the plan is not begun: {why}",)
 
 
 class Consent(Hook):
@@ -33,26 +44,44 @@ class Consent(Hook):
         limits: Limits,
         tools: ToolRegistry,
         inputs: Mapping[str, Json],
+        journal: Journal,
     ) -> None:
         self._world, self._settings, self._options, self._limits = world, settings, options, limits
-        self._tools, self._inputs = tools, inputs
+        self._tools, self._inputs, self._journal = tools, inputs, journal
+        self._revisions = Revisions()
+        self._asked_last: Plan | None = None
+        self._times = 0
 
     async def on_plan(self, plan: Plan) -> Plan:
-        now = self._world.ports.now()
-        ahead = forecast_of(plan, self._settings, self._options, now=now, limits=self._limits)
+        ahead = await self._ahead(plan)
         if why := excess(ahead, self._options):
-            raise DeniedByHook("the plan", why)
+            raise NotBegun(why)
         if self._options.confirm:
-            self._show(plan, ahead)
-            if not await _said_yes():
-                raise DeniedByHook("the plan", "nobody said yes to it")
+            await self._ask(plan, ahead)
         return plan
 
-    def _show(self, plan: Plan, ahead: Forecast) -> None:
+    async def _ahead(self, plan: Plan) -> Forecast:
+        settings, options = self._settings, self._options
+        past = await past_of(self._journal, plan, self._inputs, settings, options)
+        experience, now = experience_of(plan, past, self._inputs, settings, options), self._world.ports.now()
+        return forecast_of(plan, settings, options, now=now, limits=self._limits, experience=experience)
+
+    async def _ask(self, plan: Plan, ahead: Forecast) -> None:
+        """Raises `NotBegun` for anything but a yes. Of a plan that can't be done nobody is asked: it will be refused with why."""
         findings = check(plan, known_of(self._settings, self._options, self._tools, self._inputs))
-        shown = (drawn(plan, "tree").rstrip(), *(harmless(str(found)) for found in findings), *forecast_lines(ahead))
-        print("\n".join(shown), file=sys.stderr)
+        if any(found.severity == "error" for found in findings):
+            return
+        told = (*self._changes(plan), *map(str, findings))
+        print("\n".join((drawn(plan, "tree").rstrip(), *map(harmless, told), *forecast_lines(ahead))), file=sys.stderr)
         print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
+        if not await _said_yes():
+            raise NotBegun("nobody said yes to it")
+
+    def _changes(self, plan: Plan) -> tuple[str, ...]:
+        """What is new in the plan since the last question, nothing before the first one."""
+        before, self._asked_last, self._times = self._asked_last, plan, self._times + 1
+        diff = {} if before is None else plan_diff(before, plan)
+        return tuple(self._revisions.lines({"plan": plan.model_dump(mode="json"), "round": self._times, "diff": diff}))
 
 
 async def _said_yes() -> bool:

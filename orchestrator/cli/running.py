@@ -11,7 +11,7 @@ import anyio
 from orchestrator.cli.asked import Asked, asked
 from orchestrator.cli.consent import Consent
 from orchestrator.cli.ending import ACHIEVED, INTERRUPTED, NOT_ACHIEVED, SUSPENDED, say, told
-from orchestrator.cli.limiting import limits_for, only_embedded
+from orchestrator.cli.limiting import limits_for, only_embedded, unpriced_for
 from orchestrator.cli.options import Options
 from orchestrator.cli.setup import Setup
 from orchestrator.cli.toolbox import toolbox
@@ -88,9 +88,19 @@ class Session:
                 world.models(settings, self._options.models, self._tell) as models,
             ):
                 limits = limits_for(settings, self._options)
-                consent = Consent(world, settings, self._options, limits=limits, tools=tools, inputs=self._wanted.inputs)
+                consent = Consent(
+                    world, settings, self._options, limits=limits, tools=tools, inputs=self._wanted.inputs, journal=journal
+                )
                 hooks = (consent,) if self._options.asks_first else ()
-                orchestrator = Orchestrator(models, tools=tools, hooks=hooks, limits=limits, journal=journal, ports=world.ports)
+                orchestrator = Orchestrator(
+                    models,
+                    tools=tools,
+                    hooks=hooks,
+                    limits=limits,
+                    unpriced=unpriced_for(settings, self._options),
+                    journal=journal,
+                    ports=world.ports,
+                )
                 async with anyio.create_task_group() as group, self._opening(orchestrator) as run:
                     self._run_id = run.id
                     group.start_soon(_watched, run, self._screen)

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from orchestrator.events.figures import Summary
+from orchestrator.events.spending import BudgetDrawn, LandingBegan, ModelChosen
 from orchestrator.waiting import Decision, Waiting
 from planner import Diagnostic, Plan
+from planner.past import Past
 from planner.results import Failed, StepResult, Verdict
+from registry.budget import UNLIMITED, Amounts, WhenUnpriced
 from registry.calls import Purpose
 from registry.messages import Json, Reply
 from registry.tools.tool import Effect, Observation
@@ -23,13 +27,16 @@ Phase = Literal["planning", "executing", "analyzing", "replanning", "synthesis",
 class RunStarted:
     """A goal, or a submitted plan, was accepted. `today` is the date that every prompt of this run shows (ISO 8601).
 
-    `setup` is for whoever began the run, to begin it again in the same way: the engine does not read it.
+    `limits` hold for all lives of the run, and what they say of models without a price does. `setup` is for whoever began the
+    run, to begin it again in the same way: the engine does not read it.
     """
 
     goal: str
     plan: Plan | None
     inputs: Mapping[str, Json]
     today: str
+    limits: Amounts = UNLIMITED
+    unpriced: WhenUnpriced = "refuse"
     setup: Mapping[str, Json] = field(default_factory=dict)
     schema: int = SCHEMA
     kind: Literal["run_started"] = "run_started"
@@ -44,12 +51,17 @@ class PhaseBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReady:
-    """The plan of this round, from 1. The diff names step ids and is empty in the first round."""
+    """The plan of this round, from 1, and how long its steps took in `past` runs. The diff names step ids, none in the first.
+
+    `heard` is how many of the user's messages it takes into account.
+    """
 
     plan: Plan
     round: int = 1
     diagnostics: tuple[Diagnostic, ...] = ()
     diff: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    past: Past = field(default_factory=dict)
+    heard: int = 0
     usage: Usage = Usage()
     kind: Literal["plan_ready"] = "plan_ready"
 
@@ -136,21 +148,29 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnded:
+    """`same_as` is the key of the call whose outcome it took because it is the same, empty where it ran itself."""
+
     key: str
     scope: str
     step: str
     iteration: int
     observation: Observation
+    same_as: str = ""
     kind: Literal["tool_ended"] = "tool_ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEnded:
-    """The one way a step ends, whatever its end: succeeded, failed or skipped."""
+    """The one way a step ends, whatever its end: succeeded, failed or skipped.
+
+    `same_as` is the step whose result it took because it does the same, empty where its own work led to it. `like` is what it
+    shares with steps that take about as long, empty where its seconds say nothing of theirs."""
 
     scope: str
     result: StepResult
     attempt: int = 1
+    same_as: str = ""
+    like: str = ""
     kind: Literal["step_ended"] = "step_ended"
 
 
@@ -194,8 +214,11 @@ class InterruptHeard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictReached:
+    """`heard` is how many of the user's messages were known when it was asked for."""
+
     verdict: Verdict
     round: int
+    heard: int = 0
     usage: Usage = Usage()
     kind: Literal["verdict_reached"] = "verdict_reached"
 
@@ -208,25 +231,6 @@ class AnswerWritten:
     by: str
     usage: Usage = Usage()
     kind: Literal["answer_written"] = "answer_written"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What a run came to. `step_seconds` is the sum over its steps, so `step_seconds - wall_seconds` is what
-    running side by side won. `overlapped` names the steps that ran while another did. `reused` counts steps and calls that a
-    resumed or revised run did not have to pay for again. `iterations` sums the laps of all steps' loops."""
-
-    wall_seconds: float
-    step_seconds: float
-    usage: Usage
-    tool_calls: int
-    steps: int
-    succeeded: int
-    failed: int
-    skipped: int
-    reused: int
-    overlapped: tuple[str, ...]
-    iterations: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +263,14 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequested:
+    """Somebody wants no further steps. Those that run finish, the rest is skipped, and the answer is made from what there is."""
+
+    why: str = ""
+    kind: Literal["stop_requested"] = "stop_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunInterrupted:
     """The process stopped working on the run; it can be resumed."""
 
@@ -274,27 +286,12 @@ class TailCut:
     kind: Literal["tail_cut"] = "tail_cut"
 
 
-Fact = (
-    RunStarted
-    | PhaseBegan
-    | PlanReady
-    | PlanRejected
-    | StepStarted
-    | StepRetried
-    | ModelReplied
-    | ModelFailed
-    | ToolStarted
-    | ToolEnded
-    | StepEnded
-    | StepPaused
-    | Answered
-    | InterruptReceived
-    | InterruptHeard
-    | VerdictReached
-    | AnswerWritten
-    | RunEnded
-    | RunInterrupted
-    | RunSuspended
-    | CancelRequested
-    | TailCut
-)
+Word = Answered | InterruptReceived | CancelRequested | StopRequested
+"""What others say to a run, whether or not somebody works on it. All other Facts are told by that work."""
+
+_OfTheRun = RunStarted | RunEnded | RunInterrupted | RunSuspended | TailCut | BudgetDrawn | LandingBegan
+_OfTheStory = PhaseBegan | PlanReady | PlanRejected | VerdictReached | AnswerWritten
+_OfItsSteps = StepStarted | StepRetried | StepEnded | StepPaused | InterruptHeard | ModelChosen
+_OfItsCalls = ModelReplied | ModelFailed | ToolStarted | ToolEnded
+
+Fact = _OfTheRun | _OfTheStory | _OfItsSteps | _OfItsCalls | Word

@@ -26,11 +26,13 @@ from orchestrator.events.facts import (
     StepPaused,
     StepRetried,
     StepStarted,
+    StopRequested,
     TailCut,
     ToolEnded,
     ToolStarted,
     VerdictReached,
 )
+from orchestrator.events.figures import told
 from orchestrator.events.glimpses import (
     AnswerBegan,
     AnswerPiece,
@@ -42,6 +44,7 @@ from orchestrator.events.glimpses import (
     ThinkingBegan,
 )
 from orchestrator.events.recorded import Event, Recorded, encode
+from orchestrator.events.spending import BudgetDrawn, LandingBegan, ModelChosen
 from orchestrator.waiting import Waiting
 from planner.results import Failed, Skipped, StepResult, Succeeded
 from registry.messages import Json, Reply
@@ -89,11 +92,11 @@ def project(recorded: Recorded) -> Projection:
 
 def _told(event: Event, run: str) -> tuple[Told, ...]:
     match event:
-        case RunStarted() | VerdictReached() | InterruptHeard() | TailCut():
+        case RunStarted() | VerdictReached() | InterruptHeard() | TailCut() | BudgetDrawn() | ModelChosen():
             return ()
         case PhaseBegan() | PlanReady() | InterruptReceived() | AnswerWritten() | RunEnded():
             return (_of_the_story(event, run),)
-        case PlanRejected() | CancelRequested() | RunInterrupted() | RunSuspended():
+        case PlanRejected() | CancelRequested() | StopRequested() | RunInterrupted() | RunSuspended() | LandingBegan():
             return (("phase", _turn(event)),)
         case StepStarted() | StepRetried() | StepEnded() | StepPaused() | Answered() | StepQueued() | StepAdmitted():
             return (("step_progress", _progress(event)),)
@@ -123,32 +126,25 @@ def _of_the_story(event: PhaseBegan | PlanReady | InterruptReceived | AnswerWrit
         case AnswerWritten():
             return "answer", {"status": "done"}
         case RunEnded():
-            return "done", _end(event, run)
+            end = {"achieved": event.outcome == "achieved", "run_id": run, "outcome": event.outcome, "error": event.error}
+            return "done", {"answer": event.answer, **told(event.summary), **end}
         case _:
             assert_never(event)
 
 
-def _end(event: RunEnded, run: str) -> dict[str, Json]:
-    summary = event.summary
-    return {
-        "answer": event.answer,
-        "iterations": summary.iterations,
-        "usage": {**asdict(summary.usage), "cost": f"{summary.usage.cost:f}"},
-        "elapsed": summary.wall_seconds,
-        "achieved": event.outcome == "achieved",
-        "run_id": run,
-        "outcome": event.outcome,
-        "error": event.error,
-    }
-
-
-def _turn(event: PlanRejected | CancelRequested | RunInterrupted | RunSuspended) -> dict[str, Json]:
+def _turn(
+    event: PlanRejected | CancelRequested | StopRequested | RunInterrupted | RunSuspended | LandingBegan,
+) -> dict[str, Json]:
     """A turn that the run takes and that no other channel tells of."""
     match event:
         case PlanRejected():
             return {"phase": "plan_rejected", "diagnostics": [asdict(found) for found in event.diagnostics]}
         case CancelRequested():
             return {"phase": "cancelling", "why": event.why}
+        case StopRequested():
+            return {"phase": "stopping", "why": event.why}
+        case LandingBegan():
+            return {"phase": "landing", "limit": event.limit, "used": event.used}
         case RunInterrupted():
             return {"phase": "interrupted", "why": event.why}
         case RunSuspended():
@@ -169,8 +165,7 @@ def _progress(
             started = {"model": event.model, "task": event.task, "kind": event.step_kind}
             return {"step_id": event.step, "event": "started", "attempt": event.attempt, **started}
         case StepEnded() | StepRetried():
-            end = _ended(event.result)
-            return {"step_id": event.result.step, **end, "event": end["event"] if isinstance(event, StepEnded) else "retried"}
+            return {"step_id": event.result.step, **_ended(event.result), **_beside(event)}
         case StepPaused(waiting=waiting):
             return {"step_id": waiting.step, "event": "paused", "why": waiting.what, "waiting": _shown(waiting)}
         case Answered():
@@ -181,6 +176,13 @@ def _progress(
             return {"step_id": event.step, "event": "resumed", "waited": event.waited}
         case _:
             assert_never(event)
+
+
+def _beside(event: StepEnded | StepRetried) -> dict[str, Json]:
+    """What there is to say of the end beside the result: that it is not the last, or not of the step's own making."""
+    if isinstance(event, StepRetried):
+        return {"event": "retried"}
+    return {"same_as": event.same_as} if event.same_as else {}
 
 
 def _ended(result: StepResult) -> dict[str, Json]:

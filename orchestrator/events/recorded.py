@@ -31,15 +31,21 @@ class Recorded:
         return self.seq
 
 
-def outcome_key(fact: Fact) -> str:
-    """What makes an outcome the only one of its call: the first one written counts. Empty for Facts that are no outcome."""
+def outcome_of(fact: Fact) -> str:
+    """What it is the outcome of: of those of its kind the first one written counts. Empty for Facts that are no outcome."""
     match fact:
         case ModelReplied(key=key) | ToolEnded(key=key):
-            return f"{fact.kind}/{key}"
+            return key
         case Answered(waiting=waiting):
-            return f"{fact.kind}/{waiting}"
+            return waiting
         case _:
             return ""
+
+
+def outcome_key(fact: Fact) -> str:
+    """What makes an outcome the only one among those of all kinds. Empty for Facts that are no outcome."""
+    known = outcome_of(fact)
+    return known and f"{fact.kind}/{known}"
 
 
 def encode(recorded: Recorded) -> bytes:

@@ -1,12 +1,20 @@
 """A journal that lives as long as the process: the library's default, and free."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
 
 import anyio
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
-from orchestrator.events.recorded import Recorded, outcome_key
-from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed
+from orchestrator.events.facts import RunEnded, StepEnded, Word
+from orchestrator.events.recorded import Recorded, outcome_of
+from orchestrator.journal.durations import Remembered
+from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed, Outline
+from registry.quick import quick
+
+_recorded = quick(Recorded)
 
 
 @dataclass(slots=True)
@@ -19,8 +27,9 @@ class _Claim:
 @dataclass(slots=True)
 class _Lines:
     recorded: list[Recorded] = field(default_factory=list)
-    outcomes: dict[str, Recorded] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, Recorded]] = field(default_factory=dict)
     claims: dict[str, _Claim] = field(default_factory=dict)
+    remembered: Remembered = field(default_factory=Remembered)
 
 
 class MemoryJournal:
@@ -28,9 +37,10 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Lines] = {}
+        self._remembered = Remembered()
 
     async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> "MemoryWriter":
-        lines, now = self._runs.get(run) or _Lines(), anyio.current_time()
+        lines, now = self._runs.get(run) or _Lines(remembered=self._remembered), anyio.current_time()
         claim = lines.claims.setdefault(scope, _Claim())
         _refuse_held(run, claim, holder)
         claim.epoch, claim.holder, claim.until = claim.epoch + 1, holder, now + ttl
@@ -43,6 +53,18 @@ class MemoryJournal:
     async def runs(self) -> tuple[Listed, ...]:
         return tuple(_listed(run, lines) for run, lines in self._runs.items())
 
+    async def outline(self, run: str) -> Outline:
+        return _outline(run, self._known(run))
+
+    async def outlines(self, prefix: str, *, most: int, before: str = "", unended: bool = False) -> tuple[Outline, ...]:
+        runs = list(self._runs)
+        runs = runs[: runs.index(self._known_name(before))] if before else runs
+        newest = (_outline(run, self._runs[run]) for run in reversed(runs) if run.startswith(prefix))
+        return tuple(islice((each for each in newest if not (unended and _has_ended(each))), most))
+
+    async def durations(self, keys: Iterable[str], *, prefix: str = "") -> Mapping[str, tuple[float, ...]]:
+        return self._remembered.latest(keys, prefix)
+
     async def forget(self, run: str) -> None:
         claims = self._known(run).claims.values()
         for claim in claims:
@@ -50,11 +72,15 @@ class MemoryJournal:
         for claim in claims:
             claim.epoch = 0  # whoever still has it writes to nobody's run
         del self._runs[run]
+        self._remembered.forget(run)
 
     def _known(self, run: str) -> _Lines:
+        return self._runs[self._known_name(run)]
+
+    def _known_name(self, run: str) -> str:
         if run not in self._runs:
             raise UnknownRun(run, self._runs)
-        return self._runs[run]
+        return run
 
 
 class MemoryWriter:
@@ -64,13 +90,24 @@ class MemoryWriter:
 
     def __init__(self, run: str, lines: _Lines, claim: _Claim, ttl: float) -> None:
         self._run, self._lines, self._claim, self._ttl = run, lines, claim, ttl
+        self._renewed = -inf  # by the clock of the Facts
         self.epoch = claim.epoch
 
     async def append(self, *lines: Line) -> tuple[Recorded, ...]:
+        self._refuse_lost()
         self._hold()
         return tuple(map(self._written, lines))
 
+    def write(self, line: Line) -> Recorded:
+        """`append` of one Fact, for those who know that nothing is waited for here."""
+        self._refuse_lost()
+        if abs(line[1] - self._renewed) > self._ttl / 10:
+            self._renewed = line[1]
+            self._hold()
+        return self._written(line)
+
     async def renew(self) -> int:
+        self._refuse_lost()
         self._hold()
         return len(self._lines.recorded)
 
@@ -78,20 +115,26 @@ class MemoryWriter:
         if self.epoch == self._claim.epoch:
             self._claim.holder, self._claim.until = "", 0.0
 
-    def _hold(self) -> None:
+    def _refuse_lost(self) -> None:
         if self.epoch != self._claim.epoch:
             raise LeaseLost(self._run, self.epoch, self._claim.epoch)
+
+    def _hold(self) -> None:
         self._claim.until = anyio.current_time() + self._ttl
 
     def _written(self, line: Line) -> Recorded:
         fact, time = line
-        key = outcome_key(fact)
-        if key and (first := self._lines.outcomes.get(key)) is not None:
-            return first
-        recorded = Recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
+        known, outcomes = outcome_of(fact), None
+        if known:
+            outcomes = self._lines.outcomes.setdefault(fact.kind, {})
+            if known in outcomes:
+                return outcomes[known]
+        recorded = _recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
         self._lines.recorded.append(recorded)
-        if key:
-            self._lines.outcomes[key] = recorded
+        if isinstance(fact, StepEnded):
+            self._lines.remembered.add(self._run, fact)
+        if outcomes is not None:
+            outcomes[known] = recorded
         return recorded
 
 
@@ -111,3 +154,14 @@ def _listed(run: str, lines: _Lines) -> Listed:
         latest=times[-1] if times else None,
         holder=whole.holder if whole.until > anyio.current_time() else "",
     )
+
+
+def _outline(run: str, lines: _Lines) -> Outline:
+    listed, recorded = _listed(run, lines), lines.recorded
+    work = next((each for each in reversed(recorded) if not isinstance(each.event, Word)), None)
+    at_a_glance = {name: getattr(listed, name) for name in ("run", "facts", "began", "latest", "holder")}
+    return Outline(**at_a_glance, first=recorded[0] if recorded else None, work=work)
+
+
+def _has_ended(outline: Outline) -> bool:
+    return outline.work is not None and isinstance(outline.work.event, RunEnded)

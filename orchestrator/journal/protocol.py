@@ -1,5 +1,6 @@
 """What a journal promises: an append-only record of Facts for each run, with one writer at a time."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,19 @@ class Listed:
     latest: float | None = None
     holder: str = ""
     damage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline(Listed):
+    """A run at a glance: its `first` Fact, and the last one that is `work` on it and no word from outside."""
+
+    first: Recorded | None = None
+    work: Recorded | None = None
+
+    @property
+    def spoken_to(self) -> bool:
+        """Whether somebody said something to it since anybody worked on it."""
+        return self.work is not None and self.facts > self.work.place
 
 
 class Writer(Protocol):
@@ -81,6 +95,26 @@ class Journal(Protocol):
 
     async def runs(self) -> tuple[Listed, ...]:
         """Every run, oldest first."""
+        ...
+
+    async def outline(self, run: str) -> Outline:
+        """One run at a glance. Raises `UnknownRun`."""
+        ...
+
+    async def outlines(self, prefix: str, *, most: int, before: str = "", unended: bool = False) -> tuple[Outline, ...]:
+        """The newest runs whose ids begin so, the newest first, and only those that are older than the run `before`.
+
+        `unended` leaves out those whose last work was to end. However long they are, little of them is read. Raises `UnknownRun`.
+        """
+        ...
+
+    async def durations(self, keys: Iterable[str], *, prefix: str = "") -> Mapping[str, tuple[float, ...]]:
+        """How many seconds steps took that went well, by their scope and by what they are like: the latest first.
+
+        Of each key the `LATEST` ones at the most of runs whose ids begin with the prefix, among the `LOOKED_AT` latest of all
+        runs; none of keys that nothing is known of. `keys` are not looked at while nothing is known at all. So it takes no longer
+        for the number of runs.
+        """
         ...
 
     async def forget(self, run: str) -> None:

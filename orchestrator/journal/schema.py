@@ -26,6 +26,12 @@ _RECORD = """
     run INTEGER NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL, key TEXT, effect TEXT,
     head INTEGER NOT NULL, crc INTEGER NOT NULL, line BLOB NOT NULL"""
 
+_DURATIONS = """
+CREATE TABLE IF NOT EXISTS durations (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, key TEXT NOT NULL, seconds REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS alike ON durations (key);
+"""
+"""What files that an earlier version made may lack. It does not read this, so it may go on using them."""
+
 _TABLES = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE);
@@ -86,6 +92,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronou
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(_TABLES)
     _refuse_foreign(connection, path)
+    connection.executescript(_DURATIONS)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA secure_delete = ON")
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

@@ -1,6 +1,6 @@
 """A journal in an SQLite file: what was accepted outlives the process, and processes share it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -10,8 +10,9 @@ from orchestrator.events.facts import TailCut
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.claims import Claim
 from orchestrator.journal.commits import Blocking, Commits, InThread, Transaction
-from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed
-from orchestrator.journal.records import Draft, drafted, examine, recorded
+from orchestrator.journal.durations import durations
+from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed, Outline
+from orchestrator.journal.records import Draft, drafted, examine, read_alone, recorded
 from orchestrator.journal.schema import Synchronous, open_database
 from orchestrator.journal.tables import Tables
 from orchestrator.ports import Ports
@@ -65,6 +66,23 @@ class SqliteJournal:
     async def runs(self) -> tuple[Listed, ...]:
         return await self._commits.read(lambda at: tuple(_listed(at, number, run) for number, run in at.tables.runs()))
 
+    async def outline(self, run: str) -> Outline:
+        return await self._commits.read(lambda at: _outline(at, _known(at.tables, run), run))
+
+    async def outlines(self, prefix: str, *, most: int, before: str = "", unended: bool = False) -> tuple[Outline, ...]:
+        def read(at: Transaction) -> tuple[Outline, ...]:
+            older = _known(at.tables, before) if before else None
+            newest = at.tables.newest(prefix, most=most, before=older, unended=unended)
+            return tuple(_outline(at, number, run) for number, run in newest)
+
+        return await self._commits.read(read)
+
+    async def durations(self, keys: Iterable[str], *, prefix: str = "") -> Mapping[str, tuple[float, ...]]:
+        if not await self._commits.read(lambda at: at.tables.remembers()):
+            return {}
+        wanted = tuple(keys)
+        return await self._commits.read(lambda at: {key: took for key in wanted if (took := at.tables.durations(key, prefix))})
+
     async def forget(self, run: str) -> None:
         await self._commits.write(lambda at: _forget(at, run))
 
@@ -96,6 +114,7 @@ class SqliteWriter:
     def _append(self, at: Transaction, drafts: list[Draft]) -> tuple[Recorded, ...]:
         at.claims.refuse_lost(self._claim)
         written = at.tables.add(self._claim.run, self._claim.number, drafts)
+        at.tables.remember(self._claim.number, durations(draft.fact for draft in drafts))
         if self._is_stale(at.now):
             self._until = at.now + self._ttl
             at.claims.extend(self._claim, self._until)
@@ -138,6 +157,19 @@ def _listed(at: Transaction, number: int, run: str) -> Listed:
         return Listed(run=run, holder=holder, damage=str(error))
     began, latest = (sound[0].time, sound[-1].time) if sound else (None, None)
     return Listed(run=run, facts=len(sound), began=began, latest=latest, holder=holder)
+
+
+def _outline(at: Transaction, number: int, run: str) -> Outline:
+    holder, _ = at.claims.held(number, WHOLE_RUN) or ("", 0.0)
+    ends = at.tables.ends(number)
+    if ends is None:
+        return Outline(run=run, holder=holder)
+    first, work, last, latest = ends
+    try:
+        began, worked = read_alone(run, first), work and read_alone(run, work)
+    except RunError as error:
+        return Outline(run=run, facts=last, holder=holder, damage=str(error))
+    return Outline(run=run, facts=last, began=began.time, latest=latest, holder=holder, first=began, work=worked)
 
 
 def _forget(at: Transaction, run: str) -> None:

@@ -1,10 +1,19 @@
 """Runs and their Facts in a database."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import get_args
 
+from orchestrator.events.facts import Word
 from orchestrator.events.recorded import Recorded
+from orchestrator.journal.durations import LATEST, LOOKED_AT, Duration
 from orchestrator.journal.records import Draft, Row, read_alone
+
+_WORDS = ", ".join(f"'{each.default}'" for kind in get_args(Word) for each in fields(kind) if each.name == "kind")
+
+_WORK = f"SELECT {{what}} FROM facts WHERE run = {{run}} AND kind NOT IN ({_WORDS}) ORDER BY seq DESC LIMIT 1"  # noqa: S608
 
 _AT_ONCE = 500
 """How many keys one query asks for: SQLite takes a limited number of values."""
@@ -19,6 +28,24 @@ class Tables:
     def runs(self) -> list[tuple[int, str]]:
         """Number and name of every run, oldest first."""
         return self._connection.execute("SELECT id, run FROM runs ORDER BY id").fetchall()
+
+    def newest(self, prefix: str, *, most: int, before: int | None, unended: bool) -> list[tuple[int, str]]:
+        """Number and name of the newest runs whose names begin so, the newest first; `before` is a run's number."""
+        query = "SELECT id, run FROM runs WHERE substr(run, 1, length(?)) = ? AND id < ?"
+        if unended:
+            query += f" AND ({_WORK.format(what='kind', run='runs.id')}) IS NOT 'run_ended'"
+        newest = sys.maxsize if before is None else before
+        return self._connection.execute(f"{query} ORDER BY id DESC LIMIT ?", (prefix, prefix, newest, most)).fetchall()
+
+    def ends(self, number: int) -> tuple[Row, Row | None, int, float] | None:
+        """The run's first row, its last one that is no word from outside, and place and time of the last; None without rows."""
+        first = next(self.rows(number), None)
+        if first is None:
+            return None
+        last, time = self._connection.execute("SELECT seq, time FROM facts WHERE run = ? ORDER BY seq DESC", (number,)).fetchone()
+        columns = ", ".join(Row._fields)
+        work = self._connection.execute(_WORK.format(what=columns, run="?"), (number,)).fetchone()
+        return first, Row._make(work) if work else None, last, time
 
     def number(self, run: str) -> int | None:
         found = self._connection.execute("SELECT id FROM runs WHERE run = ?", (run,)).fetchone()
@@ -57,6 +84,27 @@ class Tables:
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return tuple(all_of_them)
 
+    def remember(self, number: int, took: Iterable[Duration]) -> None:
+        """Keep how long steps of the run took."""
+        rows = [(number, key, seconds) for key, seconds in took]
+        if rows:
+            self._connection.executemany("INSERT INTO durations (run, key, seconds) VALUES (?, ?, ?)", rows)
+
+    def remembers(self) -> bool:
+        """Whether it is known of any step how long it took."""
+        return self._connection.execute("SELECT 1 FROM durations LIMIT 1").fetchone() is not None
+
+    def durations(self, key: str, prefix: str) -> tuple[float, ...]:
+        """How long steps took in runs with such names, the latest first."""
+        query = "SELECT seconds FROM durations WHERE key = ? ORDER BY id DESC LIMIT ?"
+        if not prefix:
+            return tuple(seconds for (seconds,) in self._connection.execute(query, (key, LATEST)))
+        query = """
+            SELECT seconds FROM (SELECT id, run, seconds FROM durations WHERE key = ? ORDER BY id DESC LIMIT ?) AS latest
+            JOIN runs ON runs.id = latest.run WHERE substr(runs.run, 1, ?) = ? ORDER BY latest.id DESC LIMIT ?"""
+        found = self._connection.execute(query, (key, LOOKED_AT, len(prefix), prefix, LATEST))
+        return tuple(seconds for (seconds,) in found)
+
     def set_aside(self, number: int, row: Row, *, now: float) -> None:
         """Move a damaged row to where nobody reads it, and nothing of it is lost."""
         query = "INSERT INTO damaged SELECT facts.*, ? FROM facts WHERE run = ? AND seq = ?"
@@ -66,6 +114,7 @@ class Tables:
     def forget(self, number: int) -> None:
         self._connection.execute("DELETE FROM facts WHERE run = ?", (number,))
         self._connection.execute("DELETE FROM damaged WHERE run = ?", (number,))
+        self._connection.execute("DELETE FROM durations WHERE run = ?", (number,))
         self._connection.execute("DELETE FROM claims WHERE run = ?", (number,))
         self._connection.execute("DELETE FROM runs WHERE id = ?", (number,))
 

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import anyio
+
 from orchestrator.batch import observe_all
 from orchestrator.dialects import Act, Conclude, Garbled, Reading
-from orchestrator.errors import DeniedByHook, StepError
+from orchestrator.errors import BudgetExhausted, DeniedByHook, StepError
 from orchestrator.events.facts import PhaseBegan
 from orchestrator.events.glimpses import Concluding, ThinkingBegan
 from orchestrator.hooks import CompositeHook
@@ -13,7 +15,7 @@ from orchestrator.interrupts import InterruptQueue
 from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger
 from orchestrator.logs import report
-from orchestrator.prompts import LAST_WORD, REFORMAT, unsummarised
+from orchestrator.prompts import LAST_WORD, REFORMAT, unpaid, unsummarised
 from orchestrator.react.conversation import Conversation
 from orchestrator.react.hearing import Ears
 from orchestrator.react.outcome import UNPARSED, AgentOutcome, AgentResult
@@ -21,6 +23,8 @@ from orchestrator.react.progress import Made, NoProgress, Progress, RefuseRepeat
 from orchestrator.react.recovery import FAULT_LIMIT, NOTES, Fault, Recovery, fault_of, stopped
 from orchestrator.react.selection import choose, must_choose
 from orchestrator.react.task import Equipment, Task
+from orchestrator.spending.calls import spent_out
+from orchestrator.spending.landing import last_word
 from orchestrator.waiting import Waiting
 from registry.calls import Call
 from registry.errors import DagwrightError, ModelError
@@ -47,7 +51,9 @@ class Loop:
             await self._choose_tools()
             return await self._all_laps()
         except (ModelError, StepError) as error:
-            return self._ended("", "failed", error=error)
+            spent = spent_out(error, self._call.budget)
+            answer = "" if spent is None else unpaid(self._seen, self._last_words, why=str(spent))
+            return self._ended(answer, "failed", error=spent or error)
 
     async def _choose_tools(self) -> None:
         granted, task = self._made_of.tools, self._task
@@ -66,6 +72,8 @@ class Loop:
         await self._hear()
         last = self._made_of.max_iterations
         while self._laps < last:
+            if self._laps and (spent := last_word(self._call.budget, anyio.current_time())):
+                return await self._last_word(spent)
             self._laps += 1
             self._call = replace(self._call, iteration=self._laps)
             result = await self._lap()
@@ -190,7 +198,8 @@ class Loop:
             self._talk.say(replace(reply, calls=()))
             self._ears.answered()
         if not answer.strip():
-            answer = unsummarised(self._seen, self._last_words, why=why)
+            told = unpaid if isinstance(error, BudgetExhausted) else unsummarised
+            answer = told(self._seen, self._last_words, why=why)
         return self._ended(answer, "exhausted", error=error)
 
     def _ended(

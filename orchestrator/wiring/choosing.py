@@ -64,8 +64,9 @@ def hints(settings: Settings, model_args: Iterable[str] = ()) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """A model that a hint stands for, before anything is connected."""
+    """A model that a hint stands for, before anything is connected, and the name that it will have."""
 
+    name: str
     spec: ModelSpec
     abilities: Abilities
     context_window: int | None
@@ -83,8 +84,8 @@ def offered(settings: Settings, model_args: Iterable[str] = ()) -> dict[str, Off
             spec = spec_of(names[0], settings, elsewhere=True) if names else None
         except ConfigurationError:
             spec = None
-        if spec is not None:
-            found[hint] = Offered(spec=spec, abilities=abilities_of(spec), context_window=window_of(spec))
+        if names and spec is not None:
+            found[hint] = Offered(name=names[0], spec=spec, abilities=abilities_of(spec), context_window=window_of(spec))
     return found
 
 

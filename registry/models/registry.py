@@ -1,6 +1,7 @@
 """The models that a run may use, by name and by role."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 
 from registry.errors import ConfigurationError, UnknownModel, there_are
 from registry.models.model import Model
@@ -51,6 +52,14 @@ class ModelRegistry:
         if found is None:
             raise UnknownModel(wanted, self.hints)
         return found
+
+    def through(self, layer: Callable[[Model], Model]) -> "ModelRegistry":
+        """The same models in the same roles, each with this around it."""
+        around = {id(model): layer(model) for model in (*self._models.values(), *self._roles.values())}
+        other = copy(self)
+        other._models = {name: around[id(model)] for name, model in self._models.items()}
+        other._roles = {role: around[id(model)] for role, model in self._roles.items()}
+        return other
 
     def _named(self, role: str, name: str) -> Model:
         if name not in self._models:

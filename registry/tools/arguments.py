@@ -1,6 +1,7 @@
 """From the arguments as a model wrote them to arguments that a tool can take."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ SHOWN_ERRORS = 5
 
 _SHOWN_VALUE = 80
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "default_api.")
+_NOTHING = ("", "{}")
 # What may follow the object: stray brackets and prose, but nothing that could be a second object or a lost member.
 _HARMLESS_END = re.compile(r"""(?! [\s}\]]* [,:'“] ) [^{\["]*""", re.VERBOSE)
 
@@ -34,7 +36,7 @@ def read_arguments(spec: ToolSpec, text: str) -> dict[str, Json]:
     No text means no arguments. Comments, trailing commas, stray escapes and the like are mended, and Python's quotes and words
     are read. An object that was encoded twice, whole or in a member that must be an object or an array, is decoded twice.
     """
-    if not text or text.isspace():
+    if text in _NOTHING or text.isspace():
         return {}
     found = _decoded(spec.name, text)
     if isinstance(found, str):
@@ -121,7 +123,34 @@ def _value(text: str, start: int) -> Decoded:
 
 def _strict_value(text: str, start: int) -> Decoded:
     # Raw line breaks inside strings are let through: models write code so, and it can be read in one way only.
+    if text.isascii() and "\0" not in text and "\\u" not in text:
+        try:
+            return Decoded(*_PLAIN.raw_decode(text, start))
+        except _Odd:
+            pass
     return _with_numbers(decode_at(text, start, control_characters=True))
+
+
+class _Odd(Exception):
+    """There is something in the value that `decode_at` has to look at."""
+
+
+def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Odd
+    return found
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _Odd
+    return number
+
+
+_PLAIN = json.JSONDecoder(object_pairs_hook=_members, parse_float=_number, parse_constant=_number, strict=False)
+"""Made once: to make one costs more than to read arguments with it, and nearly all are as plain as this."""
 
 
 def _with_numbers(found: Decoded) -> Decoded:

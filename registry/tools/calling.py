@@ -1,14 +1,18 @@
 """The one door to tools: code that is not ours is called here, and whatever happens becomes an observation."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import TypeVar
+import math
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from functools import lru_cache
+from types import coroutine
+from typing import Any, TypeVar
 
 import anyio
 
 from registry.calls import Call
 from registry.errors import BadArguments, ToolDenied, ToolError, ToolFailed, ToolTimedOut, TryAgain
 from registry.messages import Json, ToolCall
-from registry.origins import TRUSTED
+from registry.origins import TRUSTED, Origins
+from registry.quick import quick
 from registry.tools.arguments import check_arguments, read_arguments, shortened
 from registry.tools.artifacts import Artifact, artifacts_in
 from registry.tools.function import FunctionTool
@@ -18,10 +22,14 @@ from registry.tools.tool import ABSENT, Absence, Observation, Tool
 
 T = TypeVar("T")
 
+_NONE_MADE: tuple[Artifact, ...] = ()
+
 _Answer = tuple[str, Json, tuple[Artifact, ...]]
 
 EMPTY_RESULT = "empty result"
 """What a model reads when a tool returned nothing."""
+
+_observation = quick(Observation)
 
 
 async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call) -> Observation:
@@ -31,20 +39,20 @@ async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call) -> Observ
     """
     name = shortened(tools.meant(wanted.name), LONGEST_NAME)
     began = anyio.current_time()
-    data, error, origins, made = None, None, TRUSTED, tuple[Artifact, ...]()
+    data, error, origins, made = None, None, TRUSTED, _NONE_MADE
     try:
         tool = tools.get(name)
         if not tool.traits.trusted:
-            origins = (f"tool:{name}",)
+            origins = _origin(name)
         args = read_arguments(tool.spec, wanted.arguments)
         if not isinstance(tool, FunctionTool):  # which checks for itself, by its signature
             check_arguments(tool.spec, args)
-        text, data, made = await _answer(tool, args, call)
+        text, data, made = await _answer(tool, args, call, began)
     except (Exception, SystemExit, BaseExceptionGroup) as raised:  # noqa: BLE001 (a tool may raise anything; the model reads it)
         reason = as_tool_error(name, raised)
         error = type(reason).__name__
         text = as_utf8(str(reason)) or error
-    return Observation(
+    return _observation(
         call_id=wanted.id,
         name=name,
         text=text,
@@ -64,7 +72,7 @@ async def ask_tool(tool: Tool, wanted: ToolCall, call: Call) -> Observation | Ab
     name, probe, began = tool.spec.name, tool.traits.probe, anyio.current_time()
     assert probe is not None
     try:
-        found = await _in_time(lambda: probe(call.key), tool, call)
+        found = await _in_time(lambda: probe(call.key), tool, call, began)
     except (Exception, SystemExit, BaseExceptionGroup) as raised:
         raise as_tool_error(name, raised) from raised
     if found is ABSENT:
@@ -72,7 +80,7 @@ async def ask_tool(tool: Tool, wanted: ToolCall, call: Call) -> Observation | Ab
     if found is None:
         raise ToolFailed(name, "its probe returned None, which is neither a result nor ABSENT")
     text, data = _shown(tool, found)
-    origins = TRUSTED if tool.traits.trusted else (f"tool:{name}",)
+    origins = TRUSTED if tool.traits.trusted else _origin(name)
     return Observation(
         call_id=wanted.id,
         name=name,
@@ -82,6 +90,11 @@ async def ask_tool(tool: Tool, wanted: ToolCall, call: Call) -> Observation | Ab
         origins=origins,
         seconds=anyio.current_time() - began,
     )
+
+
+@lru_cache(maxsize=1024)
+def _origin(name: str) -> Origins:
+    return (f"tool:{name}",)
 
 
 def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
@@ -94,16 +107,16 @@ def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
     return args
 
 
-async def _answer(tool: Tool, args: Mapping[str, Json], call: Call) -> _Answer:
+async def _answer(tool: Tool, args: Mapping[str, Json], call: Call, now: float) -> _Answer:
     more = tool.traits.again_if_empty if tool.traits.repeatable else 0
     while True:
-        result = await _persistent(tool, args, call)
+        result = await _persistent(tool, args, call, now)
         text, data = _shown(tool, result)
         if text and not text.isspace():
-            return text, data, artifacts_in(result)
+            return text, data, _NONE_MADE if isinstance(result, str) else artifacts_in(result)
         if more == 0:
             return EMPTY_RESULT, None, ()
-        more -= 1
+        more, now = more - 1, anyio.current_time()
 
 
 def _shown(tool: Tool, result: object) -> tuple[str, Json]:
@@ -114,32 +127,53 @@ def _shown(tool: Tool, result: object) -> tuple[str, Json]:
     return shown
 
 
-async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call) -> object:
+async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call, now: float) -> object:
     """The result, after as many tries as the tool's traits allow."""
     retries = tool.traits.retries if tool.traits.repeatable else 0
     while True:
         try:
-            return await _in_time(lambda: tool.run(args, call), tool, call)
+            return await _in_time(lambda: tool.run(args, call), tool, call, now)
         except (BadArguments, ToolDenied, ToolFailed, TryAgain):
             raise
         except Exception:
             if retries == 0:
                 raise
-            retries -= 1
+            retries, now = retries - 1, anyio.current_time()
 
 
-async def _in_time(work: Callable[[], Awaitable[T]], tool: Tool, call: Call) -> T:
+async def _in_time(work: Callable[[], Awaitable[T]], tool: Tool, call: Call, now: float) -> T:
     limit = tool.traits.timeout
-    if call.deadline is not None:
-        left = max(0.0, call.deadline - anyio.current_time())
-        limit = left if limit is None else min(limit, left)
-    if limit is None:
+    if limit is None and call.deadline is None:
         return await work()
+    left = math.inf if call.deadline is None else max(0.0, call.deadline - now)
+    limit = left if limit is None else min(limit, left)
     if limit > 0:
-        with anyio.move_on_after(limit):
-            return await work()
+        with anyio.CancelScope() as scope:
+            return await _armed(work(), scope, now + limit)
     goes_on = limit > 0 and isinstance(tool, FunctionTool) and tool.in_thread
     raise ToolTimedOut(tool.spec.name, limit, goes_on=goes_on)
+
+
+@coroutine
+def _armed(work: Awaitable[T], scope: anyio.CancelScope, deadline: float) -> Generator[Any, Any, T]:
+    """What the work comes to. The scope, which is the innermost around it, gets the deadline when the work first waits.
+
+    Work that is quick mostly never does, and a timer costs more than all else that is done for it.
+    """
+    steps = work.__await__()
+    try:
+        wanted = next(steps)
+        scope.deadline = deadline
+        while True:
+            try:
+                given = yield wanted
+            except BaseException as thrown:  # noqa: BLE001 (it is for the work, and comes out of it again)
+                wanted = steps.throw(thrown)
+            else:
+                wanted = steps.send(given)
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 def as_tool_error(name: str, raised: BaseException) -> ToolError:

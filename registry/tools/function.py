@@ -61,6 +61,11 @@ class FunctionTool(Generic[P, R]):
         """Whether it runs where nothing can stop it."""
         return self._threads is not None
 
+    @property
+    def takes_call(self) -> bool:
+        """Whether the function sees what each call belongs to."""
+        return self._signature.call_parameter is not None
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.__wrapped__(*args, **kwargs)
 
@@ -73,6 +78,8 @@ class FunctionTool(Generic[P, R]):
         if self._signature.call_parameter is not None:
             values[self._signature.call_parameter] = call
         function = cast("Callable[..., Any]", self.__wrapped__)
+        if self._threads is None:
+            return await function(**values)
         return await _called(partial(function, **values), self._threads)
 
     def check(self, args: Mapping[str, Json]) -> None:
@@ -120,6 +127,7 @@ def tool(
     timeout: float | None = None,
     retries: int = 0,
     again_if_empty: int = 1,
+    cacheable: bool = False,
     concurrent: bool | None = None,
     pinned: bool = False,
     trusted: bool = False,

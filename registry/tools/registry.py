@@ -43,9 +43,14 @@ class ToolRegistry:
         self.names: tuple[str, ...] = tuple(self._tools)
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
 
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name, None where there is none."""
+        found = self._tools.get(name)
+        return self._tools.get(self.meant(name)) if found is None else found
+
     def get(self, name: str) -> Tool:
         """The tool of this name. Raises `UnknownTool`, which suggests the nearest one."""
-        tool = self._tools.get(self.meant(name))
+        tool = self.find(name)
         if tool is None:
             raise UnknownTool(shortened(name, LONGEST_NAME), self.names)
         return tool
@@ -69,7 +74,7 @@ class ToolRegistry:
         return ToolRegistry(self, width=width)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.meant(name) in self._tools
+        return isinstance(name, str) and self.find(name) is not None
 
     def __len__(self) -> int:
         return len(self._tools)

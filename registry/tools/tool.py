@@ -38,6 +38,7 @@ class ToolTraits:
 
     `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often, and
     `again_if_empty`, from 0 to 2, one that returned nothing.
+    What a `cacheable` tool said holds for the whole run: a call with the same arguments takes it, and nothing runs.
     `concurrent` None follows the effect: pure calls run side by side. `pinned` tools are always shown to the model.
     `trusted` tools add no origin to what they return. `destinations` names the parameters that say where data goes.
     A tool that `requires_approval` runs only when a person has allowed exactly this call. One that is `answered_by_user` never
@@ -49,6 +50,7 @@ class ToolTraits:
     timeout: float | None = None
     retries: int = 0
     again_if_empty: int = 1
+    cacheable: bool = False
     concurrent: bool | None = None
     pinned: bool = False
     trusted: bool = False
@@ -65,6 +67,8 @@ class ToolTraits:
             raise ConfigurationError(f"a tool can't have {self.retries} retries")
         if self.again_if_empty not in (0, 1, 2):
             raise ConfigurationError(f"a tool can't be called again {self.again_if_empty} times for an empty result: 0 to 2")
+        if self.cacheable and self.effect != "pure":
+            raise ConfigurationError(f"what {self.effect} tools say can't be kept: only a pure one can be cacheable")
 
     @property
     def side_by_side(self) -> bool:

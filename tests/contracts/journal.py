@@ -1,19 +1,23 @@
 """What every journal promises. A test module for an implementation inherits these tests and says how a journal is made."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
-from orchestrator.events.facts import Answered, Fact, InterruptReceived, ModelReplied, ToolEnded
+from orchestrator.events.facts import Answered, Fact, InterruptReceived, ModelReplied, RunEnded, StepEnded, ToolEnded
 from orchestrator.events.recorded import Recorded
-from orchestrator.journal.protocol import WORD, Journal, Line, Listed, Writer
+from orchestrator.journal.durations import LATEST, LOOKED_AT
+from orchestrator.journal.protocol import WORD, Journal, Line, Listed, Outline, Writer
+from planner.results import Failed, Skipped, Succeeded
 from registry.messages import Reply
 from registry.tools.tool import Observation
+from tests.orchestrator.events.samples import SUMMARY
 
 TTL = 60.0
 
@@ -41,8 +45,16 @@ def replied(text: str, key: str = "k") -> ModelReplied:
     return ModelReplied(key=key, scope="s", purpose="step", step="a", iteration=1, reply=Reply(text=text), seconds=1.0)
 
 
+def replied_line(key: str, time: float) -> Line:
+    return replied("x", key), time
+
+
 def ended(text: str, key: str = "k") -> ToolEnded:
     return ToolEnded(key=key, scope="s", step="a", iteration=1, observation=Observation(call_id="c", name="t", text=text))
+
+
+def took(seconds: float, *, scope: str = "step/1", like: str = "tool/t") -> StepEnded:
+    return StepEnded(scope=scope, result=Succeeded(step="a", output="", seconds=seconds), like=like)
 
 
 def answered(text: str, waiting: str = "k") -> Answered:
@@ -122,11 +134,68 @@ class JournalContract:
                 Listed(run="empty"),
             ) == await opened.journal.runs()
 
+    async def test_a_run_at_a_glance(self, journals: Journals) -> None:
+        """Its first Fact, the last one that is work on it, and whether others have said anything to it since."""
+        async with journals as opened:
+            writer = await claimed(opened.journal)
+            await writer.append(replied_line("k1", 1.5), replied_line("k2", 2.5))
+            quiet = await opened.journal.outline("r")
+            await writer.append(line("hello", 3.5), (answered("yes"), 4.5))
+            facts = await opened.journal.read("r")
+            spoken_to = await opened.journal.outline("r")
+
+            expected = Outline(run="r", facts=4, began=1.5, latest=4.5, holder="me", first=facts[0], work=facts[1])
+            assert expected == spoken_to
+            assert (False, True) == (quiet.spoken_to, spoken_to.spoken_to)
+
+    async def test_a_run_without_facts_at_a_glance(self, journals: Journals) -> None:
+        """There is nothing to show but who holds it; and one that only others have spoken to has no work."""
+        async with journals as opened:
+            writer = await claimed(opened.journal)
+            assert Outline(run="r", holder="me") == await opened.journal.outline("r")
+            await writer.append(line("hello"))
+
+            assert await opened.journal.outline("r") == (await opened.journal.outlines("", most=1))[0]
+            assert (await opened.journal.outline("r")).work is None
+
+    async def test_the_newest_runs_by_their_prefix(self, journals: Journals) -> None:
+        """So many of them, and only those before one that is named."""
+        async with journals as opened:
+            for run in ("a.1", "b.1", "a.2", "a%3", "a.3"):
+                await (await claimed(opened.journal, run)).append(line(run))
+
+            async def names(prefix: str, **given: Any) -> list[str]:
+                return [outline.run for outline in await opened.journal.outlines(prefix, **given)]
+
+            assert ["a.3", "a%3", "a.2", "b.1", "a.1"] == await names("", most=9)
+            assert ["a.3", "a.2", "a.1"] == await names("a.", most=9)
+            assert ["a.3", "a.2"] == await names("a.", most=2)
+            assert ["a.1"] == await names("a.", most=2, before="a.2")
+            assert [] == await names("a.", most=2, before="a.1")
+            assert [] == await names("c", most=9)
+            with pytest.raises(UnknownRun):
+                await names("a.", most=2, before="a.9")
+
+    async def test_runs_that_have_not_ended(self, journals: Journals) -> None:
+        """By their last work: one that failed and was gone on with has not, whatever others said to one that has."""
+        async with journals as opened:
+            over = RunEnded(outcome="failed", summary=SUMMARY)
+            for run, facts in {"begun": ("k1",), "ended": (over,), "told": (over, "word"), "again": (over, "k1")}.items():
+                writer = await claimed(opened.journal, run)
+                for fact_ in facts:
+                    said = fact("x") if fact_ == "word" else replied("x", fact_) if isinstance(fact_, str) else fact_
+                    await writer.append((said, 1.0))
+            await claimed(opened.journal, "empty")
+
+            found = await opened.journal.outlines("", most=9, unended=True)
+            assert ["empty", "again", "begun"] == [outline.run for outline in found]
+            assert ["empty"] == [outline.run for outline in await opened.journal.outlines("", most=1, unended=True)]
+
     async def test_an_unknown_run_is_said_so(self, journals: Journals) -> None:
         """Reading or forgetting a run that nobody began is an error that names those there are, and does not begin it."""
         async with journals as opened:
             await claimed(opened.journal, "nape")
-            for asked in (opened.journal.read("nope"), opened.journal.forget("nope")):
+            for asked in (opened.journal.read("nope"), opened.journal.outline("nope"), opened.journal.forget("nope")):
                 with pytest.raises(UnknownRun, match=r"no run 'nope'.*nape"):
                     await asked
             assert ["nape"] == [listed.run for listed in await opened.journal.runs()]
@@ -363,3 +432,76 @@ class JournalContract:
             assert 3 == len(failed)
             assert {"a", "b", "c"} == set(texts(await opened.journal.read("kept")))
             assert () == await opened.journal.read("lost")
+
+    async def test_how_long_steps_took_is_known_in_all_runs(self, journals: Journals) -> None:
+        """By their content and by what they are like, the latest first, and what nothing is known of is left out."""
+        async with journals as opened:
+            one, other = await claimed(opened.journal, "one"), await claimed(opened.journal, "other")
+            await one.append((took(1.0), 1.0), (took(2.0, scope="step/2"), 1.0))
+            await other.append((took(3.0), 0.5))
+
+            assert {"step/1": (3.0, 1.0), "step/2": (2.0,), "tool/t": (3.0, 2.0, 1.0)} == await opened.journal.durations(
+                ["step/1", "step/2", "tool/t", "tool/u", "step/3"]
+            )
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            pytest.param(took(1.0, like=""), id="that says nothing of others"),
+            pytest.param(StepEnded(scope="step/1", result=Failed(step="a", error="E", message="m"), like="tool/t"), id="failed"),
+            pytest.param(
+                StepEnded(scope="step/1", result=Skipped(step="a", because_of="b", reason="r"), like="tool/t"), id="skipped"
+            ),
+        ],
+    )
+    async def test_some_ends_say_nothing_of_time(self, journals: Journals, end: StepEnded) -> None:
+        """Only steps that went well count, and whose seconds are their own."""
+        async with journals as opened:
+            await (await claimed(opened.journal)).append((end, 1.0))
+
+            assert {} == await opened.journal.durations(["step/1", "tool/t"])
+
+    async def test_only_the_latest_steps_are_asked_after(self, journals: Journals) -> None:
+        """However many there were."""
+        async with journals as opened:
+            await (await claimed(opened.journal)).append(*((took(float(number)), 1.0) for number in range(LATEST + 5)))
+
+            latest = tuple(float(number) for number in reversed(range(5, LATEST + 5)))
+            assert {"tool/t": latest} == await opened.journal.durations(["tool/t"])
+
+    async def test_runs_of_others_tell_nothing(self, journals: Journals) -> None:
+        """Where only the runs of a prefix are asked after, and the latest of those among not too many are found."""
+        async with journals as opened:
+            ann, bob = await claimed(opened.journal, "ann.1"), await claimed(opened.journal, "bob.1")
+            await bob.append((took(0.5), 1.0))
+            await ann.append(*((took(float(number)), 1.0) for number in range(LATEST + 5)))
+            await bob.append((took(1.5), 1.0))
+
+            latest = tuple(float(number) for number in reversed(range(5, LATEST + 5)))
+            assert {"tool/t": latest} == await opened.journal.durations(["tool/t"], prefix="ann.")
+            assert {"tool/t": (1.5, 0.5)} == await opened.journal.durations(["tool/t"], prefix="bob.")
+            assert {} == await opened.journal.durations(["tool/t"], prefix="b_b.")
+            await ann.append(*((took(1.0), 1.0) for _ in range(LOOKED_AT)))
+            assert {} == await opened.journal.durations(["tool/t"], prefix="bob.")
+
+    async def test_what_is_forgotten_took_no_time(self, journals: Journals) -> None:
+        """Nothing is left of a forgotten run, whether or not anybody had asked before."""
+        async with journals as opened:
+            for run, seconds in (("one", 1.0), ("other", 2.0), ("third", 3.0)):
+                writer = await claimed(opened.journal, run)
+                await writer.append((took(seconds), 1.0))
+                await writer.release()
+            await opened.journal.forget("one")
+            assert {"tool/t": (3.0, 2.0)} == await opened.journal.durations(["tool/t"])
+            await opened.journal.forget("third")
+            assert {"tool/t": (2.0,)} == await opened.journal.durations(["tool/t"])
+
+    async def test_a_fresh_journal_does_not_ask_what_for(self, journals: Journals) -> None:
+        """To work out the keys may take long, and is for nothing where nothing is known."""
+
+        def keys() -> Iterator[str]:
+            raise AssertionError
+            yield ""
+
+        async with journals as opened:
+            assert {} == await opened.journal.durations(keys())

@@ -15,7 +15,7 @@ from orchestrator.errors import RunError
 from orchestrator.journal.memory import MemoryJournal
 from orchestrator.journal.protocol import WHOLE_RUN, WORD, Writer
 from tests.backends import backend
-from tests.contracts.journal import TTL, JournalContract, Journals, Opened, ended, fact, replied
+from tests.contracts.journal import TTL, JournalContract, Journals, Opened, ended, fact, replied, took
 from tests.orchestrator.journal.opening import Clock, in_file
 
 pytestmark = pytest.mark.anyio
@@ -56,12 +56,16 @@ class TestJournals(JournalContract):
 RUNS = ("r", "s")
 SCOPES = (WHOLE_RUN, WORD)
 
+TOOK = took(1.0)
+
 operations = st.one_of(
     st.tuples(st.just("claim"), st.sampled_from(RUNS), st.sampled_from(SCOPES), st.sampled_from(("me", "you"))),
     st.tuples(st.sampled_from(("renew", "release")), st.integers(0, 5)),
-    st.tuples(st.just("append"), st.integers(0, 5), st.lists(st.sampled_from((fact("a"), *map(replied, "bc"), ended("d"))))),
+    st.tuples(
+        st.just("append"), st.integers(0, 5), st.lists(st.sampled_from((fact("a"), *map(replied, "bc"), ended("d"), TOOK)))
+    ),
     st.tuples(st.sampled_from(("read", "forget")), st.sampled_from(RUNS)),
-    st.sampled_from([("runs",), ("later",)]),
+    st.sampled_from([("runs",), ("later",), ("durations", [TOOK.like])]),
 )
 
 
@@ -78,7 +82,7 @@ async def came_of(opened: Opened, story: list[tuple[Any, ...]]) -> list[object]:
                     said.append(await writers[which].append(*((fact, 1.0) for fact in facts)))
                 case ["renew" | "release" as name, which] if which < len(writers):
                     said.append(await getattr(writers[which], name)())
-                case ["read" | "forget" | "runs" as name, *run]:
+                case ["read" | "forget" | "runs" | "durations" as name, *run]:
                     said.append(await getattr(journal, name)(*run))
                 case ["later"]:
                     await opened.later(TTL * 1.5)

@@ -429,7 +429,10 @@ async def test_parents_wait_without_a_slot(case: Case) -> None:
 @case("C28")
 @pytest.mark.parametrize("slow", ["f1", "f2", "f3"])
 async def test_long_results_share_the_room(case: Case, slow: str) -> None:
-    """What is short is there in full, what is long has equal shares with marked cuts, and a tool reads all of it."""
+    """What is short is there in full, what is long has equal shares with marked cuts, and a tool reads all of it.
+
+    So it is where no model tells it in short.
+    """
     sizes = {name: int(said.split()[0]) for name, said in case["input"]["behaviour"].items()}
     characters = case["input"]["budget_chars"]
 
@@ -446,8 +449,9 @@ async def test_long_results_share_the_room(case: Case, slow: str) -> None:
     *fetches, rank = case["input"]["plan"]
     steps = [ToolStep(id=each["id"], tool="fetch", args={"name": each["id"]}) for each in fetches]
     model = ScriptedModel(line, context_window=2 * characters // 3)
+    away = ScriptedModel(lambda _: Unreachable("away", "down"), name="away")
     plan = Plan(goal="g", steps=[*steps, Step(**rank, tools=())], output="${steps.rank.output}")
-    answer = await Orchestrator(model, tools=[fetch]).run(plan)
+    answer = await Orchestrator({"general": model, "compaction": away}, tools=[fetch]).run(plan)
 
     asked = model.requests[0].messages[1].text
     shown = dict(part.split(":\n", 1) for part in asked.split("Result of ")[1:])

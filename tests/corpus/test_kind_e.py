@@ -10,9 +10,10 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Barrier, Lock, Thread
@@ -26,8 +27,10 @@ import pytest
 import structlog
 import trio
 from pydantic import ValidationError
+from starlette.middleware.gzip import GZipMiddleware
 
 from orchestrator import MemoryJournal, Orchestrator, SqliteJournal, connect, read_settings
+from orchestrator.accepted import Accepted
 from orchestrator.errors import JournalUnusable, LoopRunning, RunCancelled
 from orchestrator.events.facts import ModelReplied, PlanRejected, RunStarted, StepEnded
 from orchestrator.events.glimpses import AnswerPiece, AnswerReset
@@ -37,7 +40,12 @@ from orchestrator.hooks import Hook
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Writer
 from orchestrator.logs import show_logs
 from orchestrator.run import Answer
-from orchestrator.story import Accepted
+from orchestrator.server.app import create_app
+from orchestrator.server.binding import bound, refuse_exposed
+from orchestrator.server.feeds import STALLED
+from orchestrator.server.guard import GuardLimits
+from orchestrator.server.guard.bodies import BodyLimits
+from orchestrator.server_settings import ServerSettings
 from orchestrator.toolsets import Toolset
 from planner import Input, Plan, PlanError, Step, ToolStep
 from planner.results import Failed, StepResult, Succeeded
@@ -56,11 +64,16 @@ from registry.tools.children import run_child
 from registry.tools.function import FunctionTool, tool
 from registry.tools.tool import ABSENT, Absence, Effect
 from registry.usage import UNMETERED
+from tests.backends import backend
 from tests.contracts.journal import texts
 from tests.contracts.model import Body
 from tests.orchestrator.journal.child import FACTS, RUNS, child
 from tests.orchestrator.journal.opening import in_file
 from tests.orchestrator.parts import judged, plan_of, planned, played
+from tests.orchestrator.server.driving import Caller, Held, in_state, ordinary, served, service_of
+from tests.orchestrator.server.guard.house import asked, guard
+from tests.orchestrator.server.live import connected, request, until
+from tests.orchestrator.server.live import served as live_server
 from tests.registry.servers import response, serving
 from tests.registry.test_openai import ASK, BODY, EVENTS, HELLO
 
@@ -756,3 +769,168 @@ async def test_connections_end_in_any_order(case: Mapping[str, Json], order: tup
 
     assert ("achieved", "b answered", True) == (answer.outcome, answer.output, bystander.is_set())
     assert ["open a", "open b", *(f"close {name}" for name in order)] == diary
+
+
+@case("E01")
+async def test_the_client_of_an_attached_run_leaves(case: Mapping[str, Json]) -> None:
+    """Its calls are ended at once, no new one is made, the run is cancelled, and what it cost so far is written down."""
+    assert "close the socket" == case["input"]["steps"][1]
+    model = Held(ordinary())
+    async with served(service_of(model)) as caller:
+        async with caller.open("/v1/runs", {"goal": "g", "attached": True}) as stream:
+            await model.until_asked(2)
+            await stream.until(lambda: len(stream.events) >= 2)
+            run = stream.answer.headers["location"].rpartition("/")[2]
+        left = anyio.current_time()
+        report = await in_state(caller, run, "cancelled")
+        took = anyio.current_time() - left
+        await anyio.sleep(3)
+
+    assert took < 1
+    assert (2, 2) == (model.asked, model.left)
+    assert 1 == report["usage"]["requests"]
+
+
+@case("E03")
+async def test_one_of_two_watchers_leaves(case: Mapping[str, Json]) -> None:
+    """The run goes on, and the other one sees all of it."""
+    assert ["start a detached run", "two watchers", "close one"] == case["input"]["steps"]
+    model = Held(ordinary())
+    async with served(service_of(model)) as caller:
+        run = (await caller.post("/v1/runs", {"goal": "g"})).json["id"]
+        async with caller.open(f"/v1/runs/{run}/events") as other:
+            async with caller.open(f"/v1/runs/{run}/events") as one:
+                await one.until(lambda: bool(one.events))
+            model.open.set()
+            await other.until(lambda: other.answer.whole)
+        report = (await caller.get(f"/v1/runs/{run}")).json
+
+    assert ("achieved", "done") == (report["state"], other.events[-1].channel)
+
+
+@case("E04")
+async def test_a_client_comes_back(case: Mapping[str, Json]) -> None:
+    """It gets what it did not have, without gap or repeat, the end too; an id that is none is refused."""
+    assert ["read events 1..5", "drop", "reconnect with Last-Event-ID: 5"] == case["input"]["steps"]
+    async with served() as caller:
+        run = (await caller.post("/v1/runs", {"goal": "g"})).json["id"]
+        whole = [event.id for event in await caller.followed(run) if event.id]
+        rest = [event.id for event in await caller.followed(run, last_event_id=whole[4]) if event.id]
+        end = await caller.followed(run, last_event_id=whole[-2])
+        bare = await caller.get(f"/v1/runs/{run}/events", last_event_id="5")
+
+    assert whole[5:] == rest
+    assert ["done"] == [event.channel for event in end]
+    assert 400 == bare.status
+
+
+@case("E06")
+async def test_a_client_that_never_reads(case: Mapping[str, Json]) -> None:
+    """It holds no more than what it is being sent and is dropped, and the run takes no time longer."""
+    assert "run produces 100000 token events" == case["input"]["steps"][1]
+    model = Held(ordinary(answer="word " * 100_000), "synthesis")
+    async with served(service_of(model)) as caller:
+        run = (await caller.post("/v1/runs", {"goal": "g"})).json["id"]
+        await model.until_asked()
+        async with caller.open(f"/v1/runs/{run}/events") as slow:
+            slow.stalled = True
+            began = anyio.current_time()
+            model.open.set()
+            report = await in_state(caller, run, "achieved")
+            took = anyio.current_time() - began
+            await anyio.sleep(STALLED + 2)
+
+    assert took < 30
+    assert 500_000 == len(report["answer"])
+    assert slow.largest < 1_000_000
+    assert (True, False) == (slow.over, slow.answer.whole)
+
+
+@case("E33")
+def test_what_listens_by_default(case: Mapping[str, Json]) -> None:
+    """This machine alone; and in public not without TLS, unless somebody says that this is meant."""
+    assert "start it with host 0.0.0.0 and no token" == case["input"]["steps"][2]
+    listening = bound(ServerSettings().host, 0)
+    addresses = {socket_.getsockname()[0] for socket_ in listening}
+    for socket_ in listening:
+        socket_.close()
+
+    assert {"127.0.0.1"} == addresses
+    with pytest.raises(ConfigurationError, match="can be reached from the network"):
+        refuse_exposed("0.0.0.0", encrypted=False, allowed=False)
+    refuse_exposed("0.0.0.0", encrypted=False, allowed=True)
+
+
+@case("E33")
+async def test_nobody_without_a_token(case: Mapping[str, Json]) -> None:
+    """Is let in to anything, wherever the server listens."""
+    service = service_of()
+    async with service:
+        guarded = guard(inside=create_app(service))
+        for path in ("/v1/runs", "/v1/models", "/openapi.json", "/v1/runs/harbour.x/events"):
+            assert 401 == (await asked(guarded, "GET", path)).status
+
+
+ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", [backend("asyncio", virtual=False)], ids=["asyncio"])
+
+
+@case("E35")
+@pytest.mark.real_clock
+@ON_ASYNCIO
+async def test_bodies_that_are_too_much(case: Mapping[str, Json]) -> None:
+    """Each is refused as soon as that is known, and nobody else is kept waiting."""
+    assert 3 == len(case["input"]["requests"])
+    service = service_of()
+    limits = GuardLimits(body=BodyLimits(seconds=1.0))
+    async with service, live_server(guard(limits, inside=create_app(service))) as live:
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        deep = b"[" * 100_000 + b"]" * 100_000
+        answers = {}
+
+        async def sent(name: str, *pieces: bytes | float, headers: tuple[str, ...]) -> None:
+            async with await connected(live) as stream:
+                await stream.send(request("/v1/runs", "Content-Type: application/json", *headers, method="POST"))
+                with suppress(anyio.BrokenResourceError):  # it had enough
+                    for piece in pieces:
+                        await (anyio.sleep(piece) if isinstance(piece, float) else stream.send(piece))
+                answers[name] = (await until(stream, b" "))[9:12] or (await stream.receive())[:3]
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(sent, "huge", *[chunk] * 64, headers=("Transfer-Encoding: chunked",)))
+            group.start_soon(partial(sent, "deep", deep, headers=(f"Content-Length: {len(deep)}",)))
+            group.start_soon(partial(sent, "slow", b"{", 0.5, b" ", 0.5, b" ", 0.5, b" ", headers=("Content-Length: 100",)))
+            for _ in range(5):
+                began = anyio.current_time()
+                async with await connected(live) as stream:
+                    await stream.send(request("/health"))
+                    assert b"200" in await until(stream, b"\r\n\r\n")
+                assert anyio.current_time() - began < 0.5
+                await anyio.sleep(0.2)
+
+    assert {"huge": b"413", "deep": b"400", "slow": b"408"} == answers
+
+
+@case("E40")
+async def test_compression_holds_nothing_back(case: Mapping[str, Json]) -> None:
+    """Though somebody put the stock middleware around it, headers are there at once and say that nothing is to be held back."""
+    assert "server with the stock gzip middleware" == case["input"]["steps"][0]
+    model = Held(ordinary(), "plan")
+    service = service_of(model, width=1)
+    async with service:
+        caller = Caller(GZipMiddleware(create_app(service), minimum_size=0))
+        await caller.post("/v1/runs", {"goal": "g"})
+        run = (await caller.post("/v1/runs", {"goal": "waits for its turn"})).json["id"]
+        began = anyio.current_time()
+        async with caller.open(f"/v1/runs/{run}/events") as stream:
+            await stream.until(lambda: bool(stream.answer.body))
+            took = anyio.current_time() - began
+            await anyio.sleep(2)
+            assert [] == stream.events
+            model.open.set()
+            await stream.until(lambda: stream.answer.whole)
+
+    assert took < 0.1
+    assert "content-encoding" not in stream.answer.headers
+    assert "no-transform" in stream.answer.headers["cache-control"]
+    assert "no" == stream.answer.headers["x-accel-buffering"]
+    assert "done" == stream.events[-1].channel

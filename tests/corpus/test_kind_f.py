@@ -404,6 +404,7 @@ async def test_all_phases_are_counted_and_limited(case: Case) -> None:
     assert Usage(requests=5, input_tokens=case["check"]["in"], output_tokens=case["check"]["out"]) == ledger.state.usage
     replies = [recorded.event for recorded in ledger.facts if isinstance(recorded.event, ModelReplied)]
     assert [phase[:2] for phase in PHASES] == [(reply.purpose, reply.step) for reply in replies]
-    assert [100, 165] == [budget.left(now).tokens for budget in (run, budgets["b/inner"])]
+    assert [100, 100] == [budget.left(now).tokens for budget in (run, budgets["b/inner"])]
+    assert [total, 35] == [budget.spending[0].tokens for budget in (run, budgets["b/inner"])]
     with pytest.raises(OverBudget, match="the budget of the run has 100 tokens left"):
         await model.chat(replace(ASK, max_tokens=100), Call(purpose="verdict", budget=run))

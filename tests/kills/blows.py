@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +104,9 @@ class FatalJournal:
 
     async def runs(self) -> tuple[Listed, ...]:
         return await self._inner.runs()
+
+    async def durations(self, keys: Iterable[str], *, prefix: str = "") -> Mapping[str, tuple[float, ...]]:
+        return await self._inner.durations(keys, prefix=prefix)
 
     async def forget(self, run: str) -> None:
         await self._inner.forget(run)

@@ -99,11 +99,11 @@ async def test_a_summary_is_made_once_and_never_summarised() -> None:
 async def test_the_request_for_a_summary() -> None:
     """It says what for, frames what is told as history, fits its own model, and is a call of the step's for that purpose."""
     model = ScriptedModel(["So it was."], context_window=2_000)
-    await laps(model, 30, hint="step_dependency")
+    await laps(model, 30, hint="general")
 
     (request,), (call,) = model.requests, model.calls
     system, asked = request.messages
-    assert KEEP["step_dependency"] in system.text
+    assert KEEP["general"] in system.text
     assert asked.text.startswith("What the agent was to do: find the answer\n\n<history-")
     assert ("tool:look",) == asked.origins
     assert request_tokens(request.messages) <= 1_500

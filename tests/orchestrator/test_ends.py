@@ -6,7 +6,7 @@ from orchestrator.ends import failed, refused, spoilt
 from orchestrator.errors import DeniedByHook, NotVerified, StepTimedOut
 from planner import BrokenReference, Step
 from planner.results import Skipped, Succeeded
-from registry.errors import Unreachable
+from registry.errors import OverBudget, Unreachable
 from registry.usage import Usage
 
 STEP = Step(id="a", task="x")
@@ -27,6 +27,14 @@ def test_an_error_ends_a_step(error: Exception, requests: int, origins: tuple[st
 
     assert (type(error).__name__, str(error)) == (end.error, end.message)
     assert (requests, origins) == (end.usage.requests, end.origins)
+
+
+def test_a_request_that_can_not_be_paid_ends_the_budget() -> None:
+    """In a result it goes by that name, whatever came before it."""
+    over = OverBudget("step 'in'", "cost", left=0)
+
+    for end in (failed(STEP, over), spoilt(GOOD, over)):
+        assert ("BudgetExhausted", "step 'in' has used up its dollars") == (end.error, end.message)
 
 
 def test_a_spoilt_result_was_paid_for_and_can_be_read() -> None:

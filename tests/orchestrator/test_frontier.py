@@ -230,6 +230,24 @@ def test_a_join_of_branches(ends: list[StepResult], started: list[str], skipped:
     assert skipped == {each.step: each.untaken for each in told}
 
 
+@pytest.mark.parametrize(
+    ("optional", "because_of", "started"),
+    [
+        pytest.param(True, "a", ["b"], id="an optional step"),
+        pytest.param(False, "a", [], id="another one"),
+        pytest.param(True, "z", [], id="an optional step whose own dependency failed"),
+    ],
+)
+def test_what_waits_for_a_step_that_is_left_out(optional: bool, because_of: str, started: list[str]) -> None:
+    """An optional step may be left out for a reason of its own: nothing depends on it. That is no branch that was not taken."""
+    frontier = frontier_of(Step(id="a", task="a", optional=optional), step("b", "a"))
+    taken(frontier)
+    skipped = frontier.settle(Skipped(step="a", because_of=because_of, reason="too dear"))
+
+    assert started == taken(frontier)
+    assert [False] * (not started) == [each.untaken for each in skipped]
+
+
 @pytest.mark.parametrize("end", [ok("a"), bad("a"), untaken("a")], ids=["succeeded", "failed", "untaken"])
 def test_a_look_at_the_status_forgives(end: StepResult) -> None:
     """Who asks how a step ended starts in any case; what only waits for it behaves as always."""
@@ -329,3 +347,72 @@ def test_what_stops_inside_stops_nothing_outside() -> None:
     assert ["z"] == [each.step for each in frontier.settle(bad("x"))]
     frontier.settle(ok("v"))
     assert ["w"] == taken(frontier)
+
+
+def test_the_longest_remaining_path_counts_seconds() -> None:
+    """One step that takes long goes before a chain of short ones."""
+    weights = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 3.5}
+
+    assert ["d", "a"] == taken(Frontier(plan(a="", b="a", c="b", d=""), weights=weights))
+    assert ["a", "d"] == taken(Frontier(plan(a="", b="a", c="b", d="")))
+
+
+def test_what_grows_has_weights_too() -> None:
+    """Steps that a plan grows by are weighed, and so are those that wait for them."""
+    frontier = Frontier(plan(a="", b=""), weights={"a": 1.0, "b": 2.0})
+    frontier.extend(plan(a="", b="", c="a"), weights={"c": 5.0})
+
+    assert (6.0, 2.0, 5.0) == tuple(frontier.rank(name) for name in "abc")
+    assert ["a", "b"] == taken(frontier)
+
+
+def test_parts_are_as_urgent_as_what_waits_for_their_whole() -> None:
+    """Behind each part comes what comes behind the step that it is a part of, whatever that was thought to take itself."""
+    frontier = Frontier(plan(a="", b="a", c=""), weights={"a": 100.0, "b": 4.0, "c": 6.0})
+    assert "a" == frontier.take().id
+
+    frontier.expand(
+        "a", [Part(Step(id="a/x", task="x")), Part(Step(id="a/y", task="y"), ("a/x",))], weights={"a/x": 1.0, "a/y": 2.0}
+    )
+
+    assert (7.0, 6.0, 6.0) == tuple(frontier.rank(name) for name in ("a/x", "a/y", "c"))
+    assert ["a/x", "c"] == taken(frontier)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(ok("a"), id="done"),
+        pytest.param(bad("a"), id="failed"),
+        pytest.param(Skipped(step="a", because_of="a", reason="", untaken=True), id="not taken"),
+    ],
+)
+def test_who_does_the_same_comes_after(end: StepResult) -> None:
+    """It has its turn when the other has ended, in whatever way, and not before what it waits for itself."""
+    frontier = Frontier(plan(x="", a="", b="x"), fellows={"b": "a"})
+
+    assert ["x", "a"] == taken(frontier)
+    frontier.settle(ok("x"))
+    assert [] == taken(frontier)
+    frontier.settle(end)
+    assert ["b"] == taken(frontier)
+
+
+def test_who_does_the_same_inside() -> None:
+    """A part may come after another one as well, and is stopped like any other that has not had its turn."""
+    frontier = Frontier(plan(p=""))
+    taken(frontier)
+    frontier.expand("p", [Part(Step(id="p/a", task="t")), Part(Step(id="p/b", task="t")).after("p/a")])
+
+    assert ["p/a"] == taken(frontier)
+    assert ["p/b"] == [skip.step for skip in frontier.stop("p", "stopped")]
+
+
+def test_a_plan_grows_by_who_does_the_same() -> None:
+    """What comes later may be the same as what is there, done or not."""
+    frontier = Frontier(plan(a=""))
+    taken(frontier)
+    frontier.settle(ok("a"))
+    frontier.extend(plan(a="", b="", c=""), {"b": "a", "c": "b"})
+
+    assert ["b"] == taken(frontier)

@@ -1,12 +1,13 @@
 """The one place where Facts are written, folded and announced; and the keys of calls."""
 
 from copy import deepcopy
+from dataclasses import replace
 
 import anyio
 import pytest
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
-from orchestrator.events.facts import CancelRequested, Fact, Phase, PhaseBegan, RunStarted, ToolEnded
+from orchestrator.events.facts import CancelRequested, Fact, ModelReplied, Phase, PhaseBegan, RunStarted, ToolEnded
 from orchestrator.events.glimpses import AnswerBegan
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.memory import MemoryJournal
@@ -14,6 +15,7 @@ from orchestrator.journal.protocol import WORD, Line, Writer
 from orchestrator.ledger import Ledger, open_ledger, private_ledger, reopen_ledger
 from orchestrator.state import RunState
 from registry.calls import Call
+from registry.testing import says
 from registry.tools.tool import Observation
 from tests.scenario import ports
 
@@ -273,3 +275,64 @@ async def test_a_scope_that_is_done_again_finds_its_keys() -> None:
     assert [first[0], *(key.replace("/d/1", "/d/3") for key in first[1:])] == keys()
     assert second[0] == ledger.key(Call(scope="step/x"), "tool", "d")
     assert later[0] == ledger.key(Call(scope="step/x", attempt=2), "tool", "d")
+
+
+async def test_what_is_jotted_goes_with_what_others_write() -> None:
+    """Where a write is about to begin anyway nobody waits for it; otherwise it is a write of its own. The order stays."""
+    ledger, writer = await slow_ledger(MemoryJournal())
+    began = anyio.current_time()
+    await ledger.jot(STARTED)
+    assert 1 == round(anyio.current_time() - began, 1)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ledger.record, phase("planning"))
+        await anyio.sleep(0.1)
+        group.start_soon(ledger.record, phase("executing"))
+        await anyio.sleep(0.1)
+        before = anyio.current_time()
+        await ledger.jot(phase("analyzing"))
+        assert 0 == round(anyio.current_time() - before, 1)
+
+    assert [(STARTED,), (phase("planning"),), (phase("executing"), phase("analyzing"))] == writer.given
+    assert 4 == len(list(ledger.facts))
+
+
+async def test_in_memory_too_others_are_heard_in_their_place() -> None:
+    """Where writing never waits a Fact still comes after those that others wrote before it, and each is told once."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    await ledger.record(STARTED)
+    word = await journal.claim("r", holder="other", ttl=60, scope=WORD)
+    await word.append((CancelRequested(why="enough"), 2.0))
+    seen = ToolEnded(key="k", scope="s", step="s", iteration=1, observation=Observation(call_id="c", name="t", text="one"))
+    ended = [await ledger.record(each) for each in (seen, replace(seen, iteration=2))]
+
+    assert ["run_started", "cancel_requested", "tool_ended"] == [recorded.event.kind for recorded in ledger.facts]
+    assert ([3, 3], [1, 1]) == ([each.seq for each in ended], [each.event.iteration for each in ended])
+
+
+async def test_in_memory_too_a_lost_claim_ends_the_writing() -> None:
+    """Who was overtaken writes nothing more."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    await journal.claim("r", holder=ports().holder(), ttl=60)
+
+    with pytest.raises(LeaseLost):
+        await ledger.record(STARTED)
+    assert () == await journal.read("r")
+
+
+async def test_how_often_a_call_was_answered() -> None:
+    """Replies are counted by scope, purpose and attempt, in all lives of the run."""
+    journal = MemoryJournal()
+    ledger = await open_ledger(journal, "r", ports())
+    calls = [Call(scope="s", attempt=attempt, purpose=purpose) for attempt, purpose in [(1, "step"), (1, "step"), (2, "step")]]
+    for number, call in enumerate([*calls, Call(scope="s", purpose="selection"), Call(scope="other")]):
+        key = ledger.key(call, call.purpose, f"d{number}")
+        told = {"scope": call.scope, "purpose": call.purpose, "step": "x", "iteration": 1, "seconds": 0.0}
+        await ledger.record(ModelReplied(key=key, reply=says("hello"), **told))
+    await ledger.release()
+
+    for known in (ledger, await reopen_ledger(journal, "r", ports())):
+        asked = [Call(scope="s"), Call(scope="s", attempt=2), Call(scope="s", attempt=3), Call(scope="s", purpose="selection")]
+        assert [2, 1, 0, 1] == [known.answered(call) for call in asked]

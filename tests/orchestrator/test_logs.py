@@ -6,7 +6,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from orchestrator.logs import note, report, show_logs
+from orchestrator.logs import fault, note, report, show_logs
 
 
 @pytest.fixture
@@ -25,6 +25,18 @@ def test_without_a_host_warnings_go_to_stderr(capfd: pytest.CaptureFixture[str])
     assert "" == out
     assert 'event=observer_failed at="Looks at the plan" error="OSError: disk full"' in err
     assert "retry" not in err
+
+
+def test_a_fault_is_told_with_its_place(capfd: pytest.CaptureFixture[str]) -> None:
+    """On one line, with the traceback: it ends a run or a request, and somebody is to mend it."""
+    try:
+        raise LookupError("a bug")
+    except LookupError as bug:
+        fault("run r1", bug)
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert 'level=error event=fault at="run r1" error="LookupError: a bug"' in line
+    assert "test_a_fault_is_told_with_its_place" in line
 
 
 @pytest.mark.usefixtures("host")

@@ -13,12 +13,14 @@ from orchestrator.prompts import (
     Hint,
     agent_system,
     compaction_messages,
+    lacking,
     selection_messages,
     step_system,
     step_task,
     summary_text,
     synthesis_messages,
     trace_request,
+    unpaid,
     unsummarised,
     unwritten,
 )
@@ -131,6 +133,23 @@ def test_a_last_word_without_a_model() -> None:
     assert "Tools that ran: read (2 times)." in said
     assert said.endswith("Tools that failed: send (ToolTimedOut).")
     assert "Tools" not in unsummarised([], "", why="so")
+
+
+def test_what_was_found_by_an_agent_that_can_not_be_paid() -> None:
+    """It is added, each result within its share; where nothing was found there is only what was said before."""
+    seen = [Observation(call_id="1", name="read", text="x" * 50_000), Observation(call_id="2", name="send", text="no", error="X")]
+    said = unpaid(seen, "Let me see.", why="it is dear")
+
+    assert said.startswith(unsummarised(seen, "Let me see.", why="it is dear") + "\n\nread found: xxx")
+    assert len(said) < 10_000
+    assert "send found" not in said
+    assert "Let me see." == unpaid([], "Let me see.", why="it is dear")
+
+
+def test_what_is_missing_is_told_at_the_end() -> None:
+    """A line for each; nothing where nothing is."""
+    assert "\n\nThis is missing:\n- a\n- b" == lacking(("a", "b"))
+    assert "" == lacking(())
 
 
 def test_what_no_model_wrote_is_the_results() -> None:

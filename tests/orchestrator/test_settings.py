@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.limits import Limits
-from orchestrator.settings import Settings, read_settings
+from orchestrator.settings import Settings, read_settings, token_file
 from registry.errors import ConfigurationError
 from registry.models.prices import Price
 
@@ -197,9 +197,32 @@ def test_the_file_that_was_read_is_known(tmp_path: Path) -> None:
     assert read_settings({}, folder=tmp_path / "absent").file is None
 
 
+def test_what_a_run_may_take(tmp_path: Path) -> None:
+    """The same names as in Python and on the command line; money as it is written."""
+    path = written(
+        tmp_path,
+        """
+        [limits]
+        max_requests = 100
+        max_tokens = 50000
+        max_cost = 0.1
+        max_seconds = 60
+        unpriced = "allow"
+        """,
+    )
+    settings = read_settings({}, config=path)
+
+    assert Limits(max_requests=100, max_tokens=50_000, max_cost=Decimal("0.1"), max_seconds=60) == settings.limits
+    assert ("allow", "refuse") == (settings.unpriced, read_settings({}, folder=tmp_path / "absent").unpriced)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        pytest.param("[limits]\nmax_cost = 0", "'limits.max_cost': Input should be greater than 0", id="no money"),
+        pytest.param("[limits]\nmax_cost = '1'", "'limits.max_cost'", id="money as text"),
+        pytest.param("[limits]\nmax_request = 5", "did you mean 'max_requests'?", id="a limit misspelt"),
+        pytest.param("[limits]\nunpriced = 'maybe'", "'limits.unpriced'", id="no such policy"),
         pytest.param("[limits]\nstep_secnds = 3", "'limits.step_secnds'; did you mean 'step_seconds'?", id="unknown limit"),
         pytest.param("[role]\na = 'b'", "'role'; did you mean 'roles'?", id="unknown table"),
         pytest.param("[models.a]\nprovider = 'x'\napi_key = 'sk-1'", "did you mean 'api_key_env'?", id="a key in the file"),
@@ -246,3 +269,38 @@ def test_an_absent_file_is_told(tmp_path: Path) -> None:
     """A file that was asked for must be there."""
     with pytest.raises(ConfigurationError, match=r"absent\.toml can't be read: No such file"):
         read_settings({}, config=tmp_path / "absent.toml")
+
+
+def test_the_server_of_the_file(tmp_path: Path) -> None:
+    """Files are relative to the settings file, and the token comes from the environment alone."""
+    path = written(tmp_path, '[server]\nport = 80\ntenants = "tenants.toml"\nallowed_hosts = ["dag.example.org"]')
+
+    settings = read_settings({"DAGWRIGHT_TOKEN": " t0ken\n"}, config=path)
+
+    assert (80, tmp_path / "tenants.toml", ("dag.example.org",)) == (
+        settings.server.port,
+        settings.server.tenants,
+        settings.server.allowed_hosts,
+    )
+    assert settings.token is not None
+    assert settings.token.get_secret_value() == "t0ken"
+    assert "t0ken" not in repr(settings)
+
+
+def test_no_setting_of_the_server_is_guessed(tmp_path: Path) -> None:
+    """A wrong name is told with the nearest right one."""
+    with pytest.raises(ConfigurationError, match=r"'server\.alowed_hosts'; did you mean 'allowed_hosts'"):
+        read_settings({}, config=written(tmp_path, "[server]\nalowed_hosts = []"))
+
+
+def test_where_a_token_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among what programs keep for a user; a user without a home has to say one."""
+    assert tmp_path / "dagwright" / "server-token" == token_file({"XDG_STATE_HOME": str(tmp_path)})
+    assert tmp_path / ".local" / "state" / "dagwright" / "server-token" == token_file({"HOME": str(tmp_path)})
+
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(ConfigurationError, match="DAGWRIGHT_TOKEN"):
+        token_file({})

@@ -74,3 +74,12 @@ def test_a_plan_inside_sees_its_own_results_alone() -> None:
     assert 1 == len(inside)
     assert "s" not in inside
     assert {"a": RESULTS["in/a"]} == dict(Inside(Inside(RESULTS, "x/", ()), "in/", ("a",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("${index}", "0"), ("${steps.a.data}", '{"n":3}'), ("no. ${index}", "no. 0"), ("plain", "plain")],
+)
+def test_a_text_stays_a_text(text: str, expected: str) -> None:
+    """Also where it is one reference to something else and nothing besides."""
+    assert expected == SIGHT.worded(text).value

@@ -20,6 +20,7 @@ from orchestrator.events.facts import (
     VerdictReached,
 )
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece
+from orchestrator.events.spending import ModelChosen
 from orchestrator.state import RunState, folded
 from orchestrator.summary import summarised
 from planner import Plan, Step
@@ -111,11 +112,23 @@ def test_the_story_is_kept_in_order() -> None:
     assert ends[1] == state.ended
 
 
+def test_the_model_of_a_try_is_chosen_once() -> None:
+    """What was chosen first stays."""
+    chosen = [ModelChosen(scope="s", attempt=2, step="a", model=model) for model in ("small", "smaller")]
+
+    assert {("s", 2): "small"} == folded(chosen).chosen
+
+
+def test_what_the_user_says_is_kept_in_order() -> None:
+    """Without the space around it."""
+    assert ["in euros", "Vienna too"] == folded([InterruptReceived(text="in euros "), InterruptReceived(text="Vienna too")]).said
+
+
 @pytest.mark.parametrize(
     "event",
     [
         pytest.param(RunInterrupted(why="x"), id="interrupted"),
-        pytest.param(InterruptReceived(text="x"), id="a message"),
+        pytest.param(InterruptReceived(text=" "), id="a blank message"),
         pytest.param(AnswerBegan(), id="a Glimpse"),
         pytest.param(AnswerPiece(text="x", part=0, offset=0), id="a piece"),
     ],

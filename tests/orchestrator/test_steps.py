@@ -20,7 +20,7 @@ from planner.results import Failed, Results, Skipped, Succeeded
 from registry.builtin import ask_user
 from registry.calls import Call
 from registry.context import request_tokens
-from registry.errors import ToolFailed, Unreachable
+from registry.errors import Overloaded, ToolFailed, Unreachable
 from registry.messages import Json, Reply, ToolCall, UserMessage
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
@@ -28,7 +28,7 @@ from registry.testing import Delay, FaultyModel, ScriptedModel, asks
 from registry.tools.function import tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Observation
-from registry.usage import UNMETERED
+from registry.usage import UNMETERED, Usage
 from tests.orchestrator.react.test_selection import many
 
 pytestmark = pytest.mark.anyio
@@ -232,14 +232,16 @@ async def test_a_step_reads_how_its_dependencies_ended(result: Succeeded | Faile
 
 
 async def test_dependencies_share_the_window() -> None:
-    """Many long findings are each cut to their share; none is dropped, and the request fits."""
+    """Many long findings are each told in short, or cut, to fit their share; none is dropped, and the request fits."""
     results: Results = {f"s{n}": Succeeded(step=f"s{n}", output=f"finding {n} " + "x" * 9_000) for n in range(10)}
-    with ScriptedModel(["ok"], context_window=4096) as model:
-        await do(Step(id="a", task="x", depends_on=tuple(results)), model, results=results)
+    with ScriptedModel([*(f"short {n}" for n in range(9)), Overloaded("m", "busy"), "ok"], context_window=4096) as model:
+        ended = await do(Step(id="a", task="x", depends_on=tuple(results)), model, results=results)
 
-    (request,) = model.requests
+    request = model.requests[-1]
     assert request_tokens(request.messages, request.tools) <= 3072
-    assert all(f"Result of s{n}:\nfinding {n} xx" in request.messages[-1].text for n in range(10))
+    assert all(f"\nshort {n}\n" in request.messages[-1].text for n in range(9))
+    assert "Result of s9:\nfinding 9 xx" in request.messages[-1].text
+    assert 11 == getattr(ended, "usage", Usage()).requests
 
 
 async def test_untrusted_findings_taint_the_task() -> None:

@@ -86,7 +86,13 @@ async def test_the_answer_is_written_from_the_results() -> None:
         pytest.param("", None, MET, MET.final_answer, id="empty"),
         pytest.param(" \n", None, MET, MET.final_answer, id="blank"),
         pytest.param("", None, UNSURE, "## a\nfound a\n\n## b\nfound b", id="and the judge said nothing"),
-        pytest.param("", None, Missing(reasoning="", missing=("x",), final_answer="Half."), "Half.", id="not achieved"),
+        pytest.param(
+            "",
+            None,
+            Missing(reasoning="", missing=("x", "y"), final_answer="Half."),
+            "Half.\n\nThis is missing:\n- x\n- y",
+            id="not achieved",
+        ),
     ],
 )
 async def test_without_a_writer_the_judge_answers_then_the_results(
@@ -108,7 +114,7 @@ async def test_nothing_found_is_still_an_answer() -> None:
     }
     written, seen = await write(ScriptedModel([""]), results=results, verdict=Missing(reasoning="none", missing=("a",)))
 
-    assert "No step gave a result." == written.text == seen
+    assert "No step gave a result.\n\nThis is missing:\n- a" == written.text == seen
 
 
 async def test_a_stream_without_a_reply_is_broken() -> None:

@@ -100,3 +100,17 @@ def test_only_facts_are_facts() -> None:
     telling.tell(Recorded(seq=1, time=0.0, run="r", event=PhaseBegan(phase="planning")))
 
     assert [1] == [recorded.seq for recorded in telling.facts()]
+
+
+async def test_a_watcher_may_take_what_there_is_at_once() -> None:
+    """All that was told since, and nothing at the end."""
+    telling = Telling()
+    watcher = telling.watch()
+    telling.tell(fact(1))
+    telling.tell(fact(2))
+    first = await watcher.some()
+    telling.tell(fact(3))
+    second = await watcher.some()
+    telling.end()
+
+    assert ([fact(1), fact(2)], [fact(3)], []) == (first, second, await watcher.some())

@@ -1,17 +1,25 @@
 """`dagwright forecast`, and caps on what a plan takes."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import anyio
 import pytest
 
+from orchestrator.cli.asked import read_written, sound
 from orchestrator.cli.forecasting import excess, forecast_of
 from orchestrator.cli.options import Options
+from orchestrator.cli.world import World
+from orchestrator.events.facts import StepEnded
+from orchestrator.history import scopes_of
 from orchestrator.limits import Limits
-from orchestrator.settings import ModelSettings, PriceSettings, Settings
+from orchestrator.settings import JournalSettings, ModelSettings, PriceSettings, Settings
 from planner import Draft, Step
+from planner.past import Experience
+from planner.results import Succeeded
 from tests.orchestrator.cli.terminal import ScriptedWorld, greets, plan_file, typed
 
 DEAR = ModelSettings(provider="openai", model="x", price=PriceSettings(input=Decimal(1000), output=Decimal(1000)))
@@ -25,8 +33,8 @@ def test_a_table(tmp_path: Path) -> None:
     result = typed("forecast", plan_file(tmp_path, ONE), world=ScriptedWorld(greets(), PRICED))
 
     assert [
-        "            calls  tokens               seconds           cost",
-        "a           1      200 / 1,500 / 8,000  0.5 / 4.0 / 30.0  $0.2000 / $1.50 / $8.00",
+        "            calls  tokens               seconds           cost                     seconds from",
+        "a           1      200 / 1,500 / 8,000  0.5 / 4.0 / 30.0  $0.2000 / $1.50 / $8.00  default",
         "altogether  1      200 / 1,500 / 8,000  0.5 / 4.0 / 30.0  $0.2000 / $1.50 / $8.00",
         "critical path: a",
         "low / likely / high; what runs side by side counts once in the seconds altogether",
@@ -55,7 +63,8 @@ def test_an_unknown_price_is_not_zero(tmp_path: Path) -> None:
 )
 def test_caps(options: Options, why: str) -> None:
     """Only what is beyond a cap by its lowest figure is refused."""
-    ahead = forecast_of(DRAFT, PRICED, options, now=datetime(2026, 1, 1, tzinfo=UTC), limits=Limits())
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    ahead = forecast_of(DRAFT, PRICED, options, now=now, limits=Limits(), experience=Experience())
 
     assert why == excess(ahead, options)
 
@@ -66,3 +75,58 @@ def test_a_wrong_plan_has_no_forecast(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "P007 error at /steps/0/task, line 2, column 9" in result.stderr
+
+
+TIMED = """
+goal: g
+steps:
+  - {id: a, task: t, tools: []}
+  - {id: b, task: u, estimate: {seconds: 7}}
+  - {id: c, kind: tool, tool: calculator, args: {expression: 1 + 1}}
+output: ${steps.a.output}
+"""
+
+
+def knows(folder: Path, *ends: StepEnded) -> ScriptedWorld:
+    """A world whose journal is on disk, and knows how long these steps took."""
+
+    async def tell() -> None:
+        writer = await world.kept.claim("old", holder="somebody", ttl=60)
+        await writer.append(*((end, 0.0) for end in ends))
+
+    file = folder / "journal.db"
+    file.touch()
+    world = ScriptedWorld(greets(), replace(PRICED, roles={"general": ("dear",)}, journal=JournalSettings(path=file)))
+    anyio.run(tell)
+    return world
+
+
+def ran(scope: str, seconds: float, like: str) -> StepEnded:
+    return StepEnded(scope=scope, result=Succeeded(step="s", output="", seconds=seconds), like=like)
+
+
+def test_seconds_say_where_they_come_from(tmp_path: Path) -> None:
+    """From the plan, from earlier runs of the same step or of one like it, or from nowhere."""
+    path = plan_file(tmp_path, TIMED)
+    same = scopes_of(sound(read_written(path)), {})["a"]
+    world = knows(tmp_path, ran(same, 3.0, "agent/dear"), ran(same, 5.0, "agent/dear"), ran("step/x", 90.0, "agent/dear"))
+
+    lines = typed("forecast", path, world=world).stdout.splitlines()
+    report = json.loads(typed("forecast", path, "--json", world=world).stdout)
+    changed = typed("forecast", plan_file(tmp_path, TIMED.replace("task: t", "task: v")), world=world).stdout.splitlines()
+
+    assert [["history", "of", "2"], ["declared"], ["default"]] == [line.split("  ")[-1].split() for line in lines[1:4]]
+    assert "3.2 / 4.0 / 4.8" in lines[1]
+    assert {"kind": "history", "times": 2} == report["steps"]["a"]["basis"]
+    assert "history of 3" in changed[1]
+
+
+def test_to_look_ahead_leaves_no_journal_behind(tmp_path: Path) -> None:
+    """Where there is none, none is made."""
+    settings = replace(PRICED, journal=JournalSettings(path=tmp_path / "none.db"))
+
+    class Real(ScriptedWorld):
+        journal = World.journal
+
+    assert 0 == typed("forecast", plan_file(tmp_path, ONE), world=Real(greets(), settings)).exit_code
+    assert not (tmp_path / "none.db").exists()

@@ -236,3 +236,22 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert path.read_text() == "new\n"
     with pytest.raises(ConfigurationError, match="can't be written"):
         write_whole(tmp_path, "a folder is no file")
+
+
+def test_a_limit_is_kept_and_told() -> None:
+    """However many requests a goal would take; the summary says how many it took, and what is missing stands in the answer."""
+    model = greets(met=False)
+    result = typed("run", "greet", "--max-requests", "2", world=ScriptedWorld(model))
+
+    assert (1, 2) == (result.exit_code, len(model.requests))
+    assert "budget: 2 of 2 requests; it came near its limit of requests" in result.stderr
+
+
+def test_money_needs_prices() -> None:
+    """Nothing runs where nobody knows them, unless that is allowed."""
+    model = greets()
+    refused = typed("run", "greet", "--max-cost", "5", world=ScriptedWorld(model))
+
+    assert (2, []) == (refused.exit_code, model.requests)
+    assert "nobody knows what scripted charges" in refused.stderr
+    assert 0 == typed("run", "greet", "--max-cost", "5", "--allow-unpriced", world=ScriptedWorld(model)).exit_code

@@ -1,5 +1,6 @@
 """One event of every type, or several where a type has several shapes, for the tests of everything that reads events."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from orchestrator.events.facts import (
@@ -21,12 +22,13 @@ from orchestrator.events.facts import (
     StepPaused,
     StepRetried,
     StepStarted,
-    Summary,
+    StopRequested,
     TailCut,
     ToolEnded,
     ToolStarted,
     VerdictReached,
 )
+from orchestrator.events.figures import BudgetReport, Summary
 from orchestrator.events.glimpses import (
     AnswerBegan,
     AnswerPiece,
@@ -38,9 +40,11 @@ from orchestrator.events.glimpses import (
     ThinkingBegan,
 )
 from orchestrator.events.recorded import Event
+from orchestrator.events.spending import BudgetDrawn, LandingBegan, ModelChosen
 from orchestrator.waiting import Waiting
 from planner import Diagnostic, Input, Plan, Step, ToolStep
 from planner.results import Achieved, Failed, Missing, Skipped, Succeeded
+from registry.budget import Amounts, Spending
 from registry.messages import Reply, ToolCall
 from registry.tools.artifacts import Artifact
 from registry.tools.tool import Observation
@@ -80,6 +84,13 @@ SUMMARY = Summary(
     reused=1,
     overlapped=("look", "count"),
     iterations=5,
+)
+
+REPORT = BudgetReport(
+    limits=Amounts(requests=10, cost=Decimal("0.5")),
+    spent=Amounts(tokens=900, requests=9, cost=Decimal("0.41"), seconds=4.5),
+    estimated=1,
+    near="cost",
 )
 
 LOOKED = Succeeded(
@@ -149,7 +160,18 @@ SAMPLES: tuple[Event, ...] = (
     Answered(waiting=WAITING.id, key=WAITING.key, decision="approve", text="go on", by="Ada"),
     RunSuspended(waiting=(WAITING,), summary=SUMMARY),
     CancelRequested(why="enough"),
+    StopRequested(why="late"),
     TailCut(records=2),
+    BudgetDrawn(
+        step="look",
+        spent=Spending(tokens=900, cost=Decimal("0.1"), requests=3),
+        held=Spending(requests=1),
+        seconds=2.5,
+        estimated=1,
+    ),
+    LandingBegan(limit="cost", used=0.81),
+    ModelChosen(scope="step/1", attempt=2, step="look", model="small"),
+    RunEnded(outcome="missing", summary=replace(SUMMARY, budget=REPORT), answer="Half of it"),
     ThinkingBegan(step="look", iteration=1),
     StepQueued(step="look"),
     StepAdmitted(step="look", waited=1.5),

@@ -172,7 +172,29 @@ EXPECTED: tuple[Told, ...] = (
     ],
     [("phase", {"phase": "suspended", "waiting": [SHOWN]})],
     [("phase", {"phase": "cancelling", "why": "enough"})],
+    [("phase", {"phase": "stopping", "why": "late"})],
     [],
+    [],
+    [("phase", {"phase": "landing", "limit": "cost", "used": 0.81})],
+    [],
+    [
+        (
+            "done",
+            {
+                **DONE,
+                "answer": "Half of it",
+                "achieved": False,
+                "outcome": "missing",
+                "error": "",
+                "budget": {
+                    "limits": {"requests": 10, "cost": "0.5"},
+                    "spent": {"requests": 9, "cost": "0.41"},
+                    "estimated": 1,
+                    "near": "cost",
+                },
+            },
+        )
+    ],
     [("step", {**LAP, "type": "thinking", "status": "start"})],
     [("step_progress", {"step_id": "look", "event": "paused", "why": "waits for a free request slot"})],
     [("step_progress", {"step_id": "look", "event": "resumed", "waited": 1.5})],
@@ -280,6 +302,14 @@ def test_an_output_is_only_previewed() -> None:
     ended = StepEnded(scope="s", result=Succeeded(step="a", output="é" * 1000))
 
     assert "é" * PREVIEW == told(ended)[0][1]["output"]
+
+
+def test_a_result_that_was_taken_over_says_from_whom() -> None:
+    """A step that does the same as another one names it; of its own work there is nothing to say."""
+    result = Succeeded(step="b", output="x")
+
+    assert "a" == told(StepEnded(scope="s", result=result, same_as="a"))[0][1]["same_as"]
+    assert "same_as" not in told(StepEnded(scope="s", result=result))[0][1]
 
 
 def test_unmetered_tokens_are_a_lower_bound() -> None:

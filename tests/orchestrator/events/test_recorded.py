@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from orchestrator.events.facts import AnswerWritten, Fact, InterruptReceived, ToolEnded
+from orchestrator.events.facts import AnswerWritten, Fact, InterruptReceived, RunStarted, ToolEnded
 from orchestrator.events.glimpses import Glimpse
 from orchestrator.events.recorded import Event, Recorded, decode, decode_fact, encode, encode_fact
 from registry.usage import Usage
@@ -38,6 +38,16 @@ def test_there_is_a_sample_of_every_event() -> None:
 def test_kinds_are_told_apart() -> None:
     """No two event types share a kind, or one would be read as the other."""
     assert len({*get_args(Fact), *get_args(Glimpse)}) == len({event.kind for event in SAMPLES})
+
+
+def test_runs_without_limits_are_read_too() -> None:
+    """Those were begun before there were any."""
+    line = (
+        b'{"seq":1,"time":0.0,"run":"r1","event":'
+        b'{"goal":"g","plan":null,"inputs":{},"today":"2026-12-01","setup":{},"schema":1,"kind":"run_started"}}'
+    )
+
+    assert RunStarted(goal="g", plan=None, inputs={}, today="2026-12-01") == decode(line).event
 
 
 def test_money_keeps_every_digit() -> None:

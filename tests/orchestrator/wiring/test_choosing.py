@@ -258,6 +258,16 @@ def test_what_hints_stand_for(settings: Settings, arguments: list[str], expected
     assert found["general"].abilities == abilities_of(found["general"].spec)
 
 
+def test_what_is_offered_has_the_name_that_it_will_have() -> None:
+    """The first model of a hint's chain: what earlier runs say of it is found under that name."""
+    arguments = ["fast=small", "fast=local", "openai:gpt-4o"]
+    chosen, found = choose(FILE, arguments), offered(FILE, arguments)
+
+    assert ("small", "openai:gpt-4o", "openai:gpt-4o") == tuple(found[hint].name for hint in ("fast", "general", "planning"))
+    assert chosen is not None
+    assert dict(chosen.roles).items() <= {hint: each.name for hint, each in found.items()}.items()
+
+
 def test_hints_that_lead_nowhere() -> None:
     """Where no model is named at all, or by a provider that there isn't, nothing is offered."""
     assert {} == offered(Settings())

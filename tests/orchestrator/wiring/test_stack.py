@@ -344,7 +344,7 @@ async def test_a_budget_holds_for_a_connected_model() -> None:
     price = Price(input=Decimal(1), output=Decimal(2))
     dear = connect("m", base_url="http://dear/v1", max_concurrency=1, price=price, door=endpoints.door)
     unknown = connect("m", base_url="http://unknown/v1", door=endpoints.door)
-    budget = Budget(Amounts(cost=Decimal("0.01")), since=anyio.current_time())
+    budget = Budget(Amounts(cost=Decimal("0.0085")), since=anyio.current_time())
     await dear.chat(HELLO, Call(budget=budget))
 
     assert (CAP, 1) == (json.loads(endpoints.seen[-1].content)["max_tokens"], budget.estimated)

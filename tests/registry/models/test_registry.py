@@ -3,6 +3,7 @@
 import pytest
 
 from registry.errors import ConfigurationError, UnknownModel
+from registry.models.layer import ModelLayer
 from registry.models.registry import ROLES, ModelRegistry
 from registry.testing import ScriptedModel
 
@@ -59,6 +60,17 @@ def test_everything_it_knows_is_listed():
     assert ("openai:big", "local:small") == registry.names
     assert (*ROLES, "critic", "openai:big", "local:small") == registry.hints
     assert (BIG, SMALL) == registry.models
+
+
+def test_a_layer_around_every_model():
+    """Each model gets one, and keeps its names and roles, also one that shares its name with another."""
+    first, second = ScriptedModel([]), ScriptedModel([])
+    before = ModelRegistry({"planning": first, "general": second})
+    after = before.through(ModelLayer)
+
+    assert (first, second) == (after.model("planning").inner, after.model().inner)
+    assert after.model("fast") is after.model()
+    assert (before.hints, before.roles, second) == (after.hints, after.roles, before.model())
 
 
 def test_an_unknown_hint_is_refused_with_what_there_is():

@@ -1,5 +1,6 @@
 """Arguments as models write them."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,19 @@ def test_field_name() -> None:
     """Paths are written as programmers write them."""
     assert field_name(["items", 0, "id"]) == "items[0].id"
     assert field_name([]) == ""
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4), st.booleans())
+def test_what_is_json_is_read_as_it_is(args: dict[str, Any], ascii_only: bool) -> None:
+    """Numbers of any size, texts, and what holds them: nothing is changed, however it was written."""
+    text = json.dumps(args, ensure_ascii=ascii_only)
+
+    assert args == read_arguments(ToolSpec(name="t", description="", parameters={}), text)

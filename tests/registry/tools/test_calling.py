@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import anyio
@@ -535,3 +535,52 @@ async def test_a_tool_that_cannot_say(found: object, traits: dict[str, float], w
     """Nothing is concluded from it."""
     with pytest.raises(ToolError, match=why):
         await ask_tool(remembering(found, **traits), wanted("foreign"), Call(key="k"))
+
+
+async def test_a_tool_may_have_scopes_of_its_own() -> None:
+    """What it entered before it first waited holds beside the limit of its call, and is left in order."""
+
+    @tool(timeout=50)
+    async def patient(seconds: float) -> str:
+        with anyio.move_on_after(5) as scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(anyio.sleep, seconds)
+        return f"gave up: {scope.cancelled_caught}"
+
+    tools = ToolRegistry([patient])
+    seen = [await call_tool(tools, wanted("patient", f'{{"seconds": {seconds}}}'), NO_CALL) for seconds in (1, 100)]
+
+    assert ["gave up: False", "gave up: True"] == [each.text for each in seen]
+    assert [1, 5] == [round(each.seconds) for each in seen]
+
+
+async def test_a_tool_may_wait_as_often_as_it_likes() -> None:
+    """Within its time: what it waits for gets to it, values and errors alike, and what time is left counts from its beginning."""
+
+    class Twice:
+        def __await__(self) -> Generator[Any, Any, str]:
+            yield from anyio.sleep(1).__await__()
+            yield from anyio.sleep(1).__await__()
+            return "twice"
+
+    @tool(timeout=10)
+    async def waiting(more: float) -> str:
+        send, receive = anyio.create_memory_object_stream[str](1)
+        with send, receive:
+            await send.send(await Twice())
+            heard = await receive.receive()
+        try:
+            with anyio.fail_after(1):
+                await anyio.sleep(5)
+        except TimeoutError:
+            heard += ", and late"
+        await anyio.sleep(more)
+        return heard
+
+    tools = ToolRegistry([waiting])
+    seen = [await call_tool(tools, wanted("waiting", f'{{"more": {more}}}'), NO_CALL) for more in (1, 8)]
+
+    assert [("twice, and late", None), ("'waiting' did not answer within 10 s", "ToolTimedOut")] == [
+        (each.text, each.error) for each in seen
+    ]
+    assert [4, 10] == [round(each.seconds) for each in seen]
