@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from orchestrator.server.guard import Keys, declares
-from orchestrator.server.guard.refusals import WRONG_TOKEN
+from orchestrator.server.guard.refusals import wrong_token
 from orchestrator.server.guard.sessions import LASTING, cookie_name
 from orchestrator.server.problems import problem
 from orchestrator.server.routes.asked import problems
@@ -47,9 +47,10 @@ def login_routes(keys: Keys) -> APIRouter:
             token = _Login.model_validate_json(await request.body()).token.get_secret_value()
         except ValidationError:  # which quotes what was sent
             return problem(400, "bad-request", 'the body must be {"token": "..."}')
-        peer = request.client.host if request.client else ""
-        if keys.show(token, peer, anyio.current_time()) is None:
-            return WRONG_TOKEN.response()
+        peer, now = request.client.host if request.client else "", anyio.current_time()
+        seconds = keys.wait(peer, now)
+        if keys.show(token, peer, now) is None:
+            return wrong_token(seconds).response()
         return _with_cookie(request, keys.log_in(token), lasting=LASTING)
 
     @router.post("/v1/logout", status_code=204, responses=problems())

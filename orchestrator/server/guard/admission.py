@@ -39,7 +39,7 @@ class Admission:
             case Policy.PUBLIC:
                 return Anybody()
             case Policy.LOGIN:
-                return _of_our_pages(visit) or self._guessing(visit, now) or Anybody()
+                return _of_our_pages(visit) or Anybody()
         who = self._who(visit, now)
         return who if isinstance(who, Refusal) else _not_for(who, policy) or self._hurrying(who, now) or who
 
@@ -48,7 +48,8 @@ class Admission:
             case ():
                 return self._logged_in(visit)
             case (token,):
-                return self._guessing(visit, now) or self._keys.show(token, visit.peer, now) or refusals.WRONG_TOKEN
+                seconds = self._keys.wait(visit.peer, now)
+                return self._keys.show(token, visit.peer, now) or refusals.wrong_token(seconds)
             case _:
                 return refusals.TWO_CREDENTIALS
 
@@ -61,10 +62,6 @@ class Admission:
         if not visit.is_safe and not visit.origin and visit.site != "same-origin":
             return refusals.NO_ORIGIN
         return self._keys.recall(visit.cookie) or refusals.SESSION_OVER
-
-    def _guessing(self, visit: Visit, now: float) -> Refusal | None:
-        seconds = self._keys.wait(visit.peer, now)
-        return too_many("too many wrong tokens came from this address", seconds) if seconds else None
 
     def _hurrying(self, grant: Grant, now: float) -> Refusal | None:
         if seconds := self._rates.wait(grant.tenant, now):

@@ -29,7 +29,11 @@ class Keys:
         self._now, self._draw = now, draw
 
     def wait(self, peer: str, now: float) -> float:
-        """Seconds until the peer may show a token, for it has shown too many wrong ones. `now` is monotonic."""
+        """Seconds until the peer may be wrong again, for it has shown too many wrong tokens. `now` is monotonic.
+
+        A right one is let in all the same: nobody guesses 32 random characters, and many people may share an address with one
+        forgotten program whose token is out of date.
+        """
         return self._guesses.wait(network_of(peer), now)
 
     def show(self, token: str, peer: str, now: float) -> Grant | None:
@@ -37,7 +41,8 @@ class Keys:
         shown = digest_of(token)
         fitting = [grant for digest, grant in self._grants.items() if hmac.compare_digest(digest, shown)]
         if not fitting:
-            self._guesses.take(network_of(peer), now)
+            if not self.wait(peer, now):
+                self._guesses.take(network_of(peer), now)
             return None
         return fitting[0]
 

@@ -71,6 +71,11 @@ def other_methods(methods: tuple[str, ...]) -> Refusal:
     return Refusal(status=405, slug="method-not-allowed", detail=f"this path is for {allowed}", headers=(("allow", allowed),))
 
 
+def wrong_token(wait: float) -> Refusal:
+    """The token is wrong, and the peer may show another wrong one in so many seconds."""
+    return too_many("too many wrong tokens came from this address", wait) if wait else WRONG_TOKEN
+
+
 def too_many(what: str, seconds: float) -> Refusal:
     """It may be tried again in so many seconds."""
     return Refusal(status=429, slug="too-many", detail=what, headers=(("retry-after", str(max(1, math.ceil(seconds)))),))

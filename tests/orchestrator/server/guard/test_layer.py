@@ -143,21 +143,22 @@ async def test_a_websocket_is_refused() -> None:
 
 
 async def test_guessing_is_slowed_for_one_peer() -> None:
-    """After ten wrong tokens every token of that network is refused for a while, other peers are heard, and cookies hold."""
+    """After ten wrong tokens further ones of that network have to wait; a right one is let in all the same."""
     served = guard()
     cookie = await logged_in(served)
     ours, theirs = "2001:db8::1", "2001:db8::2"
 
     for number in range(10):
         assert 401 == (await asked(served, "GET", "/v1/runs/r1", [bearer(f"{number}" * 40)], peer=ours)).status
-    refused = await asked(served, "GET", "/v1/runs/r1", [bearer(HARBOUR)], peer=theirs)
+    for _ in range(3):  # which prolong nothing
+        refused = await asked(served, "GET", "/v1/runs/r1", [bearer("w" * 40)], peer=theirs)
 
     assert (429, "6") == (refused.status, refused.headers["retry-after"])
-    assert 429 == (await asked(served, "POST", "/v1/login", body=b"{}", peer=ours)).status
-    assert 200 == (await asked(served, "GET", "/v1/runs/r1", [bearer(HARBOUR)])).status
+    assert 401 == (await asked(served, "GET", "/v1/runs/r1", [bearer("w" * 40)])).status
+    assert 200 == (await asked(served, "GET", "/v1/runs/r1", [bearer(HARBOUR)], peer=ours)).status
     assert 200 == (await asked(served, "GET", "/v1/runs/r1", [cookie], peer=ours)).status
     await anyio.sleep(6)
-    assert 200 == (await asked(served, "GET", "/v1/runs/r1", [bearer(HARBOUR)], peer=ours)).status
+    assert 401 == (await asked(served, "GET", "/v1/runs/r1", [bearer("w" * 40)], peer=ours)).status
 
 
 async def test_a_tenant_that_hurries_waits() -> None:
