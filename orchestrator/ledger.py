@@ -189,7 +189,7 @@ class Ledger:
         self.state.fold(recorded.event)
         if isinstance(recorded.event, ModelReplied):
             reply = recorded.event
-            self._answered[(reply.scope, reply.purpose, reply.key.partition("@")[2])] += 1
+            self._answered[(reply.scope, reply.purpose, reply.key.rpartition("/")[2].partition("@")[2])] += 1
         self.telling.tell(recorded)
         for listener in self._listeners:
             listener(recorded)

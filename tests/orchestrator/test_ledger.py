@@ -326,13 +326,13 @@ async def test_how_often_a_call_was_answered() -> None:
     """Replies are counted by scope, purpose and attempt, in all lives of the run."""
     journal = MemoryJournal()
     ledger = await open_ledger(journal, "r", ports())
-    calls = [Call(scope="s", attempt=attempt, purpose=purpose) for attempt, purpose in [(1, "step"), (1, "step"), (2, "step")]]
-    for number, call in enumerate([*calls, Call(scope="s", purpose="selection"), Call(scope="other")]):
+    calls = [Call(scope="s@s", attempt=attempt, purpose=purpose) for attempt, purpose in [(1, "step"), (1, "step"), (2, "step")]]
+    for number, call in enumerate([*calls, Call(scope="s@s", purpose="selection"), Call(scope="other")]):
         key = ledger.key(call, call.purpose, f"d{number}")
         told = {"scope": call.scope, "purpose": call.purpose, "step": "x", "iteration": 1, "seconds": 0.0}
         await ledger.record(ModelReplied(key=key, reply=says("hello"), **told))
     await ledger.release()
 
     for known in (ledger, await reopen_ledger(journal, "r", ports())):
-        asked = [Call(scope="s"), Call(scope="s", attempt=2), Call(scope="s", attempt=3), Call(scope="s", purpose="selection")]
+        asked = [*(Call(scope="s@s", attempt=attempt) for attempt in (1, 2, 3)), Call(scope="s@s", purpose="selection")]
         assert [2, 1, 0, 1] == [known.answered(call) for call in asked]
