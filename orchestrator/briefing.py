@@ -10,7 +10,7 @@ from orchestrator.summarising import Summariser
 from orchestrator.trying import Tries
 from planner import Step
 from planner.references import quoted
-from planner.results import NO_USAGE, Failed, Results, Skipped, StepResult, Succeeded
+from planner.results import NO_USAGE, Failed, Results, Skipped, StepResult, Succeeded, is_untaken
 from registry.context import fit_texts
 from registry.origins import Origins, joined
 from registry.usage import Usage
@@ -38,7 +38,7 @@ async def briefed(step: Step, sight: Sight, tries: Tries, *, window: int | None,
     """
     task = sight.worded(step.task)
     shown = quoted(step)
-    names = [name for name in step.depends_on if name not in shown and not _is_untaken(sight.results[name])]
+    names = [name for name in step.depends_on if name not in shown and not is_untaken(sight.results[name])]
     texts = [_text(sight.results[name]) for name in names]
     fitted = texts if window is None else fit_texts(texts, window // 2)
     usage, waited = NO_USAGE, 0.0
@@ -68,10 +68,6 @@ def _text(result: StepResult) -> str:
             return f"(no result: {message})"
         case Skipped(reason=reason):
             return f"(no result: {reason})"
-
-
-def _is_untaken(result: StepResult) -> bool:
-    return isinstance(result, Skipped) and result.untaken
 
 
 def _origins(results: Results, dependency: str) -> Origins:

@@ -87,7 +87,7 @@ def ended(step: Step, result: AgentResult, *, seconds: float, late: StepError | 
 
 def _meant(error: DagwrightError) -> DagwrightError:
     """A request that can't be paid is the end of what there was to spend."""
-    return BudgetExhausted(error.kind, error.whose) if isinstance(error, OverBudget) else error
+    return BudgetExhausted.by(error) if isinstance(error, OverBudget) else error
 
 
 def _kind(error: DagwrightError) -> str:

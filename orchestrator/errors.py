@@ -4,8 +4,9 @@ Waiting for a person is not among them: a walk then returns Suspended.
 """
 
 from collections.abc import Iterable
+from typing import Self
 
-from registry.errors import ConfigurationError, DagwrightError, there_are, unit_of
+from registry.errors import ConfigurationError, DagwrightError, OverBudget, there_are, unit_of
 from registry.origins import TRUSTED, Origins
 from registry.usage import Usage
 
@@ -32,6 +33,11 @@ class BudgetExhausted(StepError):
     def __init__(self, kind: str, whose: str = "the run") -> None:
         super().__init__(f"{whose} has used up its {unit_of(kind)}")
         self.kind, self.whose = kind, whose
+
+    @classmethod
+    def by(cls, refusal: OverBudget) -> Self:
+        """For a request that could not be paid."""
+        return cls(refusal.kind, refusal.whose)
 
 
 class AgentStopped(StepError):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from planner.results import NO_USAGE, Results, Skipped, StepResult, Succeeded
+from planner.results import NO_USAGE, Results, Skipped, StepResult, Succeeded, is_untaken
 
 
 def taken_over(end: StepResult, step_id: str) -> StepResult:
@@ -20,8 +20,4 @@ def finished(ends: Results, fellows: Mapping[str, str]) -> Iterator[str]:
 
 def unfinished(ends: Results) -> Iterator[str]:
     """The steps that did not succeed, but for those on branches that were not taken: that was decided."""
-    return (step_id for step_id, end in ends.items() if not isinstance(end, Succeeded) and not _is_untaken(end))
-
-
-def _is_untaken(end: StepResult) -> bool:
-    return isinstance(end, Skipped) and end.untaken
+    return (step_id for step_id, end in ends.items() if not isinstance(end, Succeeded) and not is_untaken(end))

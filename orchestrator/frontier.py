@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from orchestrator.widths import Widths
 from planner import AnyStep, Plan
 from planner.graph import EVEN, ranks
 from planner.references import forgiven
-from planner.results import Failed, Results, Skipped, StepResult, Succeeded
+from planner.results import Failed, Results, Skipped, StepResult, Succeeded, is_untaken
 
 NO_FELLOWS: Mapping[str, str] = {}
 
@@ -236,7 +236,7 @@ class Frontier:
         self._blockers[name] -= 1
         if self._blockers[name]:
             return None
-        if _is_untaken(end) and not part.forgives and all(_is_untaken(self.results[each]) for each in part.needs):
+        if is_untaken(end) and not part.forgives and all(is_untaken(self.results[each]) for each in part.needs):
             return self._skip(name, end.because_of, end.reason, untaken=True)
         self._offer(name)
         return None
@@ -277,7 +277,3 @@ class Frontier:
 
     def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=self._places.__getitem__))
-
-
-def _is_untaken(end: StepResult) -> TypeGuard[Skipped]:
-    return isinstance(end, Skipped) and end.untaken

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.journal.protocol import Journal
+from orchestrator.trying import scope_of
 from planner import AnyStep, Draft, MapStep, PlanStep, Step
 from planner.identity import step_digests
 from planner.past import Named, Past, likeness, taken
@@ -23,7 +24,7 @@ async def history(journal: Journal, plan: Draft, inputs: Mapping[str, Json], nam
 
 def scopes_of(plan: Draft, inputs: Mapping[str, Json]) -> dict[str, str]:
     """What the calls of each step belong to, by its id: its content, whatever it is called."""
-    return {step_id: f"step/{digest}" for step_id, digest in step_digests(plan, inputs).items()}
+    return {step_id: scope_of(digest) for step_id, digest in step_digests(plan, inputs).items()}
 
 
 def _keys(plan: Draft, inputs: Mapping[str, Json], named: Named) -> Iterator[str]:

@@ -138,7 +138,7 @@ class Story:
             await self._reject(1, error)
             raise
         except OverBudget as error:
-            raise BudgetExhausted(error.kind, error.whose) from error
+            raise BudgetExhausted.by(error) from error
 
     async def _revise(self, plan: Plan, results: Results, verdict: Verdict, round_: int) -> Plan | None:
         """The next plan, or None when there is none to be had. What it shares with the one before is not done again."""
@@ -172,8 +172,7 @@ class Story:
     async def _ready(self, planned: Planned, *, round_: int = 1, before: Plan | None = None, heard: int = 0) -> Plan:
         """Only a plan that the hooks let through and whose tools, models and inputs exist is walked."""
         plan = await self._hooks.on_plan(planned.plan)
-        models = {hint: self._models.model(hint) for hint in self._models.hints}
-        found = check(plan, Known.of(self._tools, models, self._accepted.inputs))
+        found = check(plan, Known.of(self._tools, self._models.by_hint, self._accepted.inputs))
         if any(each.severity == "error" for each in found):
             raise PlanError(found)
         past = await history(self._journal, plan, self._accepted.inputs, named_by(self._models))

@@ -30,6 +30,11 @@ QUOTED = 4_000
 """Characters of a result that was not good enough, as the next try reads them."""
 
 
+def scope_of(digest: str) -> str:
+    """What the calls of a step with this content belong to."""
+    return f"step/{digest}"
+
+
 class Try(NamedTuple):
     """A step's content, and which attempt at it this is. The `scope` is what its calls belong to, whatever it is named."""
 
@@ -39,7 +44,7 @@ class Try(NamedTuple):
 
     @classmethod
     def of(cls, digest: str, attempt: int) -> "Try":
-        return cls(digest, attempt, f"step/{digest}")
+        return cls(digest, attempt, scope_of(digest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

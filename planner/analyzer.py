@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planner.plan import Plan
 from planner.prompts import ending, judging
-from planner.results import NO_USAGE, Achieved, Missing, Results, Skipped, StepResult, Succeeded, Verdict
+from planner.results import NO_USAGE, Achieved, Missing, Results, StepResult, Succeeded, Verdict, is_untaken
 from registry.calls import Call
 from registry.errors import NoTypedAnswer
 from registry.models.model import Model
@@ -77,7 +77,7 @@ def _unfinished(plan: Plan, results: Results) -> tuple[str, ...]:
 
 
 def _settles(result: StepResult | None) -> bool:
-    return isinstance(result, Succeeded) or (isinstance(result, Skipped) and result.untaken)
+    return isinstance(result, Succeeded) or is_untaken(result)
 
 
 def _verdict(answer: VerdictAnswer) -> Verdict:

@@ -82,6 +82,18 @@ def ranks(needs: Needs, weights: Mapping[str, float] = EVEN) -> dict[str, float]
     return found
 
 
+def leading_to(edges: "nx.DiGraph[str]", steps: Iterable[str]) -> set[str]:
+    """These steps and all that they wait for."""
+    found: set[str] = set()
+    ahead = list(steps)
+    while ahead:
+        step = ahead.pop()
+        if step not in found:
+            found.add(step)
+            ahead.extend(edges.predecessors(step))
+    return found
+
+
 def circles(steps: "nx.DiGraph[str]") -> tuple[tuple[str, ...], ...]:
     """One circle out of each knot of steps that wait for each other, each step followed by one that it waits for.
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, WithJsonSchema
 from planner.check import Known, check
 from planner.diagnostics import Diagnostic, error
 from planner.errors import PlanError
-from planner.graph import graph
+from planner.graph import graph, leading_to
 from planner.plan import Draft, Plan
 from planner.prompts import correcting, cut_short, means_of, origins_of, planning, revising
 from planner.repair import repair
@@ -175,13 +175,7 @@ def kept(plan: Plan, results: Results) -> Draft:
     The output does not stay: the step that it names did not meet the goal by itself.
     """
     edges = graph(plan.steps)
-    stays: set[str] = set()
-    ahead = [step_id for step_id, result in results.items() if isinstance(result, Succeeded) and step_id in edges]
-    while ahead:
-        step_id = ahead.pop()
-        if step_id not in stays:
-            stays.add(step_id)
-            ahead.extend(edges.predecessors(step_id))
+    stays = leading_to(edges, (name for name, result in results.items() if isinstance(result, Succeeded) and name in edges))
     steps = tuple(step for step in plan.steps if step.id in stays)
     return Draft(goal=plan.goal, inputs=plan.inputs, steps=steps, limits=plan.limits)
 

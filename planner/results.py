@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from registry.messages import Json
 from registry.origins import TRUSTED, Origins
@@ -65,6 +65,13 @@ class Skipped:
 
 
 StepResult = Succeeded | Failed | Skipped
+
+
+def is_untaken(end: StepResult | None) -> TypeGuard[Skipped]:
+    """Whether the step is on a branch that a condition closed."""
+    return isinstance(end, Skipped) and end.untaken
+
+
 Results = Mapping[str, StepResult]
 """By step id, in plan order."""
 

@@ -46,5 +46,5 @@ async def _drafted(world: World, goal: str, options: Options) -> tuple[Plan, tup
         today = world.ports.now().date().isoformat()
         planner = DAGPlanner(models.model("planning"))
         planned = await planner.plan(goal, today=today, tools=tools.specs, hints=models.hints, call=call)
-        known = Known.of(tools, {hint: models.model(hint) for hint in models.hints}, {})
+        known = Known.of(tools, models.by_hint, {})
         return planned.plan, (*planned.diagnostics, *check(planned.plan, known))

@@ -47,7 +47,7 @@ def told(summary: Summary) -> dict[str, Json]:
     usage, budget = summary.usage, summary.budget
     return {
         "iterations": summary.iterations,
-        "usage": {**asdict(usage), "cost": f"{usage.cost:f}"},
+        "usage": plain_usage(usage),
         "elapsed": summary.wall_seconds,
         **({} if budget is None else {"budget": _report(budget)}),
     }
@@ -55,9 +55,13 @@ def told(summary: Summary) -> dict[str, Json]:
 
 def plain(summary: Summary) -> dict[str, Json]:
     """All of it as plain JSON, field by field."""
-    said, usage = asdict(summary), summary.usage
     budget = summary.budget and _report(summary.budget)
-    return said | {"usage": {**asdict(usage), "cost": f"{usage.cost:f}"}, "budget": budget}
+    return asdict(summary) | {"usage": plain_usage(summary.usage), "budget": budget}
+
+
+def plain_usage(usage: Usage) -> dict[str, Json]:
+    """A usage as plain JSON, its money as text."""
+    return {**asdict(usage), "cost": f"{usage.cost:f}"}
 
 
 def _report(budget: BudgetReport) -> dict[str, Json]:

@@ -39,8 +39,7 @@ class Means:
         Raises `PlanError` for what can't be read as a plan.
         """
         written = _written(plan)
-        models = {hint: self.models.model(hint) for hint in self.models.hints}
-        found = check(written.draft, Known.of(self.tools, models, inputs))
+        found = check(written.draft, Known.of(self.tools, self.models.by_hint, inputs))
         if inputs is None:
             found = tuple(one for one in found if one.code != "P011" or not one.place.startswith("/inputs/"))
         return written.draft, written.located(found)

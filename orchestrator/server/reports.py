@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import assert_never
 
 from orchestrator.events.facts import RunStarted, StepEnded, StepPaused, StepStarted
+from orchestrator.events.figures import plain_usage
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.protocol import Outline
 from orchestrator.server.service import setup_of
@@ -66,7 +67,7 @@ def steps_of(plan: Plan | None, facts: Iterable[Recorded]) -> Mapping[str, StepL
 
 
 def usage_of(usage: Usage) -> UsageOut:
-    return UsageOut(**{**asdict(usage), "cost": f"{usage.cost:f}"})
+    return UsageOut(**plain_usage(usage))
 
 
 def waiting_of(run: str, waiting: Waiting) -> WaitingOut:

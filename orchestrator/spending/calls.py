@@ -22,7 +22,7 @@ def paid(call: Call, budget: Budget | None) -> Call:
 def spent_out(error: DagwrightError, budget: Budget | None) -> BudgetExhausted | None:
     """What an error comes to where nothing is left to ask a model with, or no time; None for any other error."""
     if isinstance(error, OverBudget):
-        return BudgetExhausted(error.kind, error.whose)
+        return BudgetExhausted.by(error)
     return out_of_time(budget)
 
 

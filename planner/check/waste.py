@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from planner.check.known import Known
 from planner.diagnostics import Diagnostic, pointer, warning
+from planner.graph import leading_to
 from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, PlanStep, Step, ToolStep
 from planner.references import implied, only
 from registry.tools.tool import ToolTraits
@@ -20,7 +21,7 @@ _GENERAL, _SYNTHESIS = "general", "synthesis"
 
 def unused(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
     """P020: steps without effects of their own that lead to nothing: not to the output, nor to a step with effects."""
-    used = _leading_to(edges, (step.id for step in draft.steps if _counts(step, draft, known)))
+    used = leading_to(edges, (step.id for step in draft.steps if _counts(step, draft, known)))
     for index, step in enumerate(draft.steps):
         if step.id not in used:
             what = "approval" if isinstance(step, ApprovalStep) else "result"
@@ -85,18 +86,6 @@ def _counts(step: AnyStep, draft: Draft, known: Known) -> bool:
         return not isinstance(step, ApprovalStep)
     named = only(draft.output)
     return (named is not None and named.name == step.id) or acts(step, known)
-
-
-def _leading_to(edges: "nx.DiGraph[str]", steps: Iterable[str]) -> set[str]:
-    """These steps and all that they wait for."""
-    found: set[str] = set()
-    ahead = list(steps)
-    while ahead:
-        step = ahead.pop()
-        if step not in found:
-            found.add(step)
-            ahead.extend(edges.predecessors(step))
-    return found
 
 
 def _crowd(place: str, results: int, hint: str, known: Known) -> Iterator[Diagnostic]:

@@ -45,6 +45,11 @@ class ModelRegistry:
         """All that `model` accepts."""
         return tuple(dict.fromkeys((*self._roles, *self._models)))
 
+    @property
+    def by_hint(self) -> Mapping[str, Model]:
+        """The model of each of `hints`."""
+        return {hint: self.model(hint) for hint in self.hints}
+
     def model(self, hint: str | None = None) -> Model:
         """The model of this role or name; None means `general`. Raises `UnknownModel`."""
         wanted = GENERAL if hint is None else hint

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.graph import circles, graph, in_turn, knotted, order, ranks, stand_in_turn
+from planner.graph import circles, graph, in_turn, knotted, leading_to, order, ranks, stand_in_turn
 from tests.planner.drafts import step
 
 
@@ -104,6 +104,14 @@ def test_ten_thousand_steps(steps):
 
     assert len(steps) == len(order(found)) == len(ranks(needs(steps)))
     assert () == circles(found)
+
+
+def test_what_leads_to_steps() -> None:
+    """They themselves and all that they wait for, however far, each once; nothing beside them."""
+    edges = graph([step("a"), step("b", "a"), step("c", "a"), step("d", "b", "c"), step("e", "d"), step("f")])
+
+    assert {"a", "b", "c", "d"} == leading_to(edges, ["d", "b"])
+    assert set() == leading_to(edges, [])
 
 
 def test_ranks_by_weight() -> None:

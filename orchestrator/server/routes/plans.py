@@ -37,7 +37,7 @@ async def draft_plan(wanted: GoalToPlan, service: Served) -> Drafted:
         hints=models.hints,
         call=Call(scope="plan/1", purpose="plan", label="plan"),
     )
-    found = check(planned.plan, Known.of(tools, {hint: models.model(hint) for hint in models.hints}, {}))
+    found = check(planned.plan, Known.of(tools, models.by_hint, {}))
     return Drafted(
         plan=plain_plan(planned.plan),
         diagnostics=findings_of((*planned.diagnostics, *found)),

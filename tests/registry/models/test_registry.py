@@ -59,6 +59,7 @@ def test_everything_it_knows_is_listed():
 
     assert ("openai:big", "local:small") == registry.names
     assert (*ROLES, "critic", "openai:big", "local:small") == registry.hints
+    assert {hint: registry.model(hint) for hint in registry.hints} == registry.by_hint
     assert (BIG, SMALL) == registry.models
 
 
