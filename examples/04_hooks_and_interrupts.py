@@ -4,9 +4,9 @@ python examples/04_hooks_and_interrupts.py
 """
 
 import json
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator import Hook, Observer, Orchestrator
 from planner import Plan, Step

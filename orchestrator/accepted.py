@@ -1,8 +1,9 @@
 """What a run was asked for, written down as its beginning."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Self
+
+from msgspec import Struct, field
 
 from orchestrator.errors import UnknownRun
 from orchestrator.events.facts import RunStarted
@@ -19,8 +20,7 @@ from registry.storable import unstorable
 NO_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """What was asked for: a goal, or a plan with its inputs, on a day, and within which limits."""
 
     goal: str

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.hooks import Hook, as_one
 from orchestrator.interrupts import InterruptQueue

@@ -1,11 +1,11 @@
 """One batch of tool calls: exactly one observation for each call, in call order, whatever happens."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
+from msgspec.structs import replace
 
 from orchestrator.errors import DeniedByHook, StepError
 from orchestrator.hooks import Hook

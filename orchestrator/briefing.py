@@ -1,7 +1,8 @@
 """What a step's agent is given: its question, and what of the results before it does not fit into that."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from orchestrator.outputs import schema_request
 from orchestrator.prompts import step_task
@@ -16,8 +17,7 @@ from registry.origins import Origins, joined
 from registry.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(Struct, frozen=True, kw_only=True):
     """The question, its origins, and the whole of those results that it shows a part of only, by step.
 
     `usage` is what it cost to tell those in short, and `waited` the seconds that this queued.

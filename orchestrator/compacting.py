@@ -1,7 +1,9 @@
 """Long conversations made shorter: by a model's summary where there is a model for it, and else by leaving out the oldest."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.errors import StepError
 from orchestrator.prompts import Hint, summary_text
@@ -49,8 +51,7 @@ class NothingGained(StepError):
         self.before, self.after, self.usage = before, after, usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True, kw_only=True):
     """Messages that follow each other in a conversation, the first at `begin`, and what stands for them: pins stay themselves.
 
     `most` is the tokens that a summary of them may take.

@@ -1,6 +1,6 @@
 """How a step ends: what its work came to, as the result that others read."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from orchestrator.agent import AgentResult
 from orchestrator.errors import (

@@ -1,7 +1,8 @@
 """Steps of a plan that are the same: the first does the work, and the others take what came of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from planner.results import NO_USAGE, Results, Skipped, StepResult, Succeeded, is_untaken
 

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TypeVar
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.clearance import clearance
 from orchestrator.events.facts import ModelFailed, ModelReplied, ToolEnded, ToolStarted
@@ -20,7 +20,6 @@ from registry.governor.retry import cost_of
 from registry.messages import Piece, Reply, Request, TextPiece, ToolCall
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
-from registry.quick import quick
 from registry.tools.calling import call_tool
 from registry.tools.registry import ToolRegistry
 from registry.tools.tool import Effect, Observation, Tool
@@ -30,8 +29,6 @@ T = TypeVar("T")
 
 Turn = Callable[[], Awaitable[None]]
 """Waits until the calls that come before have begun."""
-
-_tool_started, _tool_ended = quick(ToolStarted), quick(ToolEnded)
 
 _GRACE = 0.1
 """Seconds after a call's deadline in which the layers below may say how it ended, for they know what their attempts cost."""
@@ -184,7 +181,7 @@ class JournalledTools:
     async def observed(self, observation: Observation, call: Call, *, same_as: str = "") -> None:
         """Write down an outcome, also of a call that was refused before it could run."""
         await self._ledger.record(
-            _tool_ended(
+            ToolEnded(
                 key=call.key,
                 scope=call.scope,
                 step=call.label,
@@ -218,7 +215,7 @@ def _effect(tool: Tool | None) -> Effect:
 
 
 def _intent(wanted: ToolCall, call: Call, effect: Effect) -> ToolStarted:
-    return _tool_started(
+    return ToolStarted(
         key=call.key,
         scope=call.scope,
         step=call.label,

@@ -45,7 +45,8 @@ def _message_digest(message: Message) -> str:
 
 def _told(what: Message | ToolCall, *, but: str) -> dict[str, Json]:
     """What there is to tell. A field that is added one day changes no digest of a message that has nothing in it."""
-    return {field: value for field in what.__slots__ if field != but and (value := getattr(what, field))}
+    said = {field: value for field in what.__struct_fields__ if field != but and (value := getattr(what, field))}
+    return said if isinstance(what, ToolCall) else {"role": what.role, **said}
 
 
 @lru_cache(maxsize=1024)

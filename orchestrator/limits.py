@@ -1,14 +1,14 @@
 """The numbers of a run that a user may set."""
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from registry.budget import KINDS, Amounts
 from registry.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """`step_seconds` and `step_iterations` hold for a step that sets none.
 
     `rounds` counts plans: the first one and its revisions. A submitted plan is revised only where `submitted_rounds` allows more

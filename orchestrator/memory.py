@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field
 
 from registry.context import LONGEST_RESULT, READ_RESULT, ContextGuard, estimate_tokens, previewed
@@ -22,8 +23,7 @@ FULL_FROM = 0.1
 """The part of the budget that results must take before any of them may have to go, so that reading again could be of use."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     text: str
     origins: Origins
 

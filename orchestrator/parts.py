@@ -1,8 +1,10 @@
 """Steps that consist of others: what a map or a plan is made of when its turn comes, and what its parts add up to."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.errors import NothingToMap, PartsFailed
 from orchestrator.frontier import Part
@@ -21,8 +23,7 @@ MOST_ITEMS = 10_000
 """Items of one map."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Struct, frozen=True, kw_only=True):
     """A part, what it may see, the digest of its content, and the earlier part that does the same, empty where none does."""
 
     part: Part

@@ -1,7 +1,8 @@
 """How often a tool may ask its model for another try."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from orchestrator.events.facts import StepRetried, StepStarted, ToolEnded
 from orchestrator.events.recorded import Event

@@ -8,9 +8,10 @@ import random
 import socket
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
+
+from msgspec import Struct
 
 
 def _new_id() -> str:
@@ -28,8 +29,7 @@ def _holder() -> str:
     return f"process {os.getpid()} on {socket.gethostname()} (opening {next(_openings)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """`now` is the wall clock, `new_id` makes run ids, `jitter` a number in [0, 1) that spreads retries.
 
     `holder` names each opening of a run to those who find it claimed.

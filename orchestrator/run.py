@@ -1,9 +1,9 @@
 """One goal being met: the story, and the ways to follow it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from orchestrator.errors import LeaseLost, RunCancelled, RunError
 from orchestrator.events.facts import (
@@ -29,8 +29,7 @@ from registry.errors import DagwrightError
 from registry.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What the user gets.
 
     `outcome` is "achieved", or "missing" when the goal was not met and `output` says what lacks, or "suspended" when the run

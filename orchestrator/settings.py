@@ -48,11 +48,12 @@ The file names further models, who plays which role, the limits of a run, where 
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import fields
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, SecretStr, ValidationError, create_model
 
 from orchestrator.limits import Limits
@@ -116,16 +117,14 @@ class ModelSettings(BaseModel):
         return None if self.price is None else Price(**self.price.model_dump())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalSettings:
+class JournalSettings(Struct, frozen=True, kw_only=True):
     """`path` is None for a journal in memory. A power cut takes nothing from a "full" one, from a "normal" one its end."""
 
     path: Path | None = None
     synchronous: Literal["full", "normal"] = "full"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """`keys` go by their environment variables, those that are set. `base_url` and `model` are the default endpoint's.
 
     `models` go by the name that the file gives them. `roles` names each role's model, and after it those to fall back on.

@@ -1,7 +1,8 @@
 """What a step may see of its run."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from planner import Plan
 from planner.conditions import holds
@@ -11,11 +12,9 @@ from planner.results import Results, StepResult
 from registry.calls import NO_CALL, Call
 from registry.messages import Json
 from registry.origins import Origins, joined
-from registry.quick import quick
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Sight(Struct, frozen=True, kw_only=True):
     """The plan that a step belongs to, its inputs, the results so far by the ids of that plan, what its own place gives it, and
     its calls' place in the run."""
 
@@ -27,7 +26,7 @@ class Sight:
 
     def at(self, call: Call) -> "Sight":
         """The same sight, for calls at another place in the run."""
-        return _sight(plan=self.plan, inputs=self.inputs, results=self.results, own=self.own, call=call)
+        return Sight(plan=self.plan, inputs=self.inputs, results=self.results, own=self.own, call=call)
 
     def resolved(self, value: Json) -> Resolved:
         """The value with its references followed. Raises `BrokenReference`."""
@@ -56,9 +55,6 @@ class Sight:
         except Undecided as undecided:
             undecided.origins = joined(*read)
             raise
-
-
-_sight = quick(Sight)
 
 
 class Inside(Mapping[str, StepResult]):

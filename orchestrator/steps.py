@@ -1,10 +1,10 @@
 """How one step is done: by a fresh agent, by one tool call, or by a person's word."""
 
 import json
-from dataclasses import replace
 from typing import assert_never
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
 from orchestrator.batch import observe_all
@@ -40,15 +40,12 @@ from registry.messages import Json, ToolCall
 from registry.models.model import Model
 from registry.models.registry import ModelRegistry
 from registry.origins import joined
-from registry.quick import quick
 from registry.tools.registry import ToolRegistry
 
 StepEnd = StepResult | tuple[Waiting, ...]
 
 
 _written = json.JSONEncoder(ensure_ascii=False).encode
-_succeeded, _tool_call = quick(Succeeded), quick(ToolCall)
-
 FAILS_A_STEP = (ModelError, ToolError, StepError, BrokenReference, Undecided)
 """Errors that end one step; everything else is the run's."""
 
@@ -181,14 +178,14 @@ class StepWork:
     async def _by_tool(self, step: ToolStep, sight: Sight) -> StepEnd:
         args = sight.resolved(step.args)
         arguments = _written(args.value) if args.value else "{}"
-        wanted = _tool_call(id=step.id, name=step.tool, arguments=arguments)
+        wanted = ToolCall(id=step.id, name=step.tool, arguments=arguments)
         (seen,) = await observe_all(self._journalled, [wanted], sight.call, self._hooks)
         if isinstance(seen, Waiting):
             return (seen,)
         origins = joined(args.origins, seen.origins) if args.origins else seen.origins
         if seen.error is not None:
             return Failed(step=step.id, error=seen.error, message=seen.text, seconds=seen.seconds, origins=origins)
-        end = _succeeded(step=step.id, output=seen.text, data=seen.data, seconds=seen.seconds, origins=origins)
+        end = Succeeded(step=step.id, output=seen.text, data=seen.data, seconds=seen.seconds, origins=origins)
         if step.output_schema is None:
             return end
         try:

@@ -4,10 +4,10 @@ Every part is written down when it is done, and taken from the ledger when it wa
 """
 
 from collections import Counter
-from dataclasses import replace
 from typing import Literal
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.accepted import Accepted
 from orchestrator.errors import BudgetExhausted, DeniedByHook

@@ -1,8 +1,10 @@
 """Texts that are too long for their place, told in short by a model."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.prompts import Hint, compaction_messages, condensing_messages, short_text
 from planner.planning import Condensed, Found
@@ -24,8 +26,7 @@ LEAST_TOKENS = 100
 """A smaller place is not worth a summary, nor the beginning of a text beside its summary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """A summary, empty where there is none that is any good; what it cost, and the seconds that its request queued.
 
     `absent` says that there was no model to be had.
@@ -37,8 +38,7 @@ class Told:
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Summariser:
+class Summariser(Struct, frozen=True):
     """Tells texts in short by a model. `reply_tokens` caps its replies where they are to be shorter than they may be anyway."""
 
     model: Model

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.events.facts import AnswerWritten
 from orchestrator.events.glimpses import AnswerBegan, AnswerPiece, AnswerReset

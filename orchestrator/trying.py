@@ -1,7 +1,9 @@
 """The tries at one step: on which model each is made, what it is told of the ones before, and whether another follows."""
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.state import RunState
 from planner import Step, ToolStep
@@ -47,8 +49,7 @@ class Try(NamedTuple):
         return cls(digest, attempt, scope_of(digest))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tries:
+class Tries(Struct, frozen=True, kw_only=True):
     """`before` are the tries of this attempt at the step that are over, and `first` is what the calls of its first one are
     numbered by."""
 

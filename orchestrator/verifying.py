@@ -1,9 +1,10 @@
 """Is a step's result good? Whoever asks is told why not."""
 
 import json
-from dataclasses import dataclass, replace
 from typing import assert_never
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.batch import observe_all
@@ -44,8 +45,7 @@ class Finding(BaseModel):
     passed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verifier:
+class Verifier(Struct, frozen=True, kw_only=True):
     """Checks results by what their steps demand. Every call is the step's own, and is written down like any other."""
 
     models: ModelRegistry

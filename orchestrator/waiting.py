@@ -2,8 +2,9 @@
 when the answer is there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from registry.digests import digest
 
@@ -20,8 +21,7 @@ DECISIONS: Mapping[WaitingKind, tuple[Decision, ...]] = {
 let it count as failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """Something that only a person can say: whether a call or a step may be done, the answer to a question, or whether a call
     happened that was begun and has no outcome.
 

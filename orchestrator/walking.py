@@ -1,12 +1,13 @@
 """One walk of one plan: workers that take what is ready, do it, and write down what came of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from sys import intern
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.crew import Crew
 from orchestrator.ends import failed, left_out, refused
@@ -28,18 +29,14 @@ from planner import AnyStep, MapStep, Plan, PlanStep
 from planner.identity import fellows, step_digests
 from planner.past import Past
 from planner.results import Results, Skipped, StepResult
-from registry.calls import quick_call
+from registry.calls import Call
 from registry.messages import Json
-from registry.quick import quick
-
-_step_started, _step_ended = quick(StepStarted), quick(StepEnded)
 
 _WHOLES = (MapStep, PlanStep)
 _TAKEN_UP = (Answered, StopRequested)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Settled(Struct, frozen=True, kw_only=True):
     """Every step of the plan has its result, in plan order.
 
     Of all steps, those inside others too, `finished` are the content digests of those that succeeded by work of their own, and
@@ -51,8 +48,7 @@ class Settled:
     unfinished: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspended:
+class Suspended(Struct, frozen=True, kw_only=True):
     """Some steps wait, and nothing else can go on without them."""
 
     results: Results
@@ -199,7 +195,7 @@ class Walk:
         if (scope, attempt) not in self._ledger.state.starts:
             self._timing.begin(step)
             await self._ledger.jot(
-                _step_started(
+                StepStarted(
                     step=step.id,
                     step_kind=step.kind,
                     scope=scope,
@@ -214,7 +210,7 @@ class Walk:
         sight, this = self._sights[step.id], self._tries[step.id]
         seconds = self._work.seconds(step, sight.plan.limits)
         around = [self._deadlines.get(each, inf) for each in self._frontier.around(step.id)] if self._deadlines else ()
-        call = quick_call(
+        call = Call(
             run=self._ledger.run,
             scope=this.scope,
             attempt=this.attempt,
@@ -296,5 +292,5 @@ class Walk:
         fellow = "" if isinstance(result, Skipped) else self._fellows.get(result.step, "")
         self._ledger.reused += bool(fellow)
         like = "" if fellow else intern(self._timing.like(result.step))  # it took no time, which says nothing of others
-        await self._ledger.record(_step_ended(scope=this.scope, attempt=this.attempt, result=result, same_as=fellow, like=like))
+        await self._ledger.record(StepEnded(scope=this.scope, attempt=this.attempt, result=result, same_as=fellow, like=like))
         self._ledger.rewind(this.scope)  # which nobody counts any more

@@ -1,8 +1,8 @@
 """Is the goal met? One judge that asks a model, and one that only counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
 from planner.plan import Plan
@@ -30,8 +30,7 @@ class VerdictAnswer(BaseModel):
     final_answer: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """A verdict and what it cost."""
 
     verdict: Verdict

@@ -14,10 +14,11 @@ looked at.
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import ge, gt, le, lt
 from typing import Literal, TypeVar, assert_never
+
+from msgspec import Struct
 
 from planner.errors import BadCondition, Undecided
 from planner.references import Reference, only
@@ -51,35 +52,29 @@ _ESCAPES: Mapping[str, str] = {"n": "\n", "t": "\t"}
 _ORDERS: Mapping[str, Callable[..., bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     reference: Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     members: tuple["Condition", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     how: Comparing
     left: "Condition"
     right: "Condition"
 
 
-@dataclass(frozen=True, slots=True)
-class Negated:
+class Negated(Struct, frozen=True):
     inner: "Condition"
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """`and` and `or` in a row: the first part that is `until` decides."""
 
     until: bool

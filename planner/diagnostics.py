@@ -1,13 +1,13 @@
 """What the plan checker finds: stable codes, the exact place, what to do."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "repair"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True, kw_only=True):
     """One finding.
 
     `place` is a JSON pointer into the plan (`/steps/2/depends_on/0`), empty for the plan as a whole. `fix` says what to do.

@@ -1,11 +1,13 @@
 """Figures of what is to come: low, likely and high, and where they come from."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from operator import add
 from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from planner.plan import Spread
 from registry.usage import NOTHING
@@ -13,8 +15,7 @@ from registry.usage import NOTHING
 N = TypeVar("N", float, Decimal)
 
 
-@dataclass(frozen=True, slots=True)
-class Span(Generic[N]):
+class Span(Struct, Generic[N], frozen=True):
     """At the least, most probably, and at the most."""
 
     low: N
@@ -34,8 +35,7 @@ AT_NO_COST = Span(NOTHING, NOTHING, NOTHING)
 ONCE: Span[float] = Span(1.0, 1.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """Where a figure comes from: the plan declares it, so many steps that ran before took so long, or nobody knows better."""
 
     kind: Literal["declared", "history", "default"] = "default"
@@ -47,8 +47,7 @@ DECLARED = Basis("declared")
 _SURENESS = ("default", "history", "declared")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Struct, frozen=True, kw_only=True):
     """What something takes. `cost` is in US dollars, None where nobody knows the price of a model that may do it. `basis` is
     that of the seconds; what consists of others is as sure as the least sure of them."""
 

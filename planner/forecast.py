@@ -6,11 +6,13 @@ nobody can price stays unknown.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from planner.check.repeats import repeated
 from planner.figures import (
@@ -44,8 +46,7 @@ _TOOL_SECONDS: Span[float] = Span(0.0, 1.0, 30.0)
 _ITEMS: Span[float] = Span(0.0, 5.0, 50.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
+class Defaults(Struct, frozen=True, kw_only=True):
     """What is taken for granted where a plan says nothing.
 
     A step's agent makes at most `iterations` calls, and most probably `laps` if it has tools. `written` is the part of all tokens
@@ -67,8 +68,7 @@ Prices = Callable[[str | None], Tariff | None]
 """What the model of a hint charges (None is the general one), None where nobody knows it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(Struct, frozen=True, kw_only=True):
     """`steps` are in plan order. `answer` is what writing the answer takes, None where a step's output is the answer.
 
     `total` counts seconds on the critical path only, for steps run side by side; its cost is a lower bound unless all is

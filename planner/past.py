@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from planner.plan import AnyStep, Step, ToolStep
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Took:
+class Took(Struct, frozen=True, kw_only=True):
     """How many seconds steps took that are the same, or much the same: one in ten less than `low`, half of them less than
     `likely`, one in ten more than `high`. `times` is of how many that is known."""
 
@@ -53,8 +53,7 @@ def _nameless(_: AnyStep) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Experience:
+class Experience(Struct, frozen=True, kw_only=True):
     """What earlier runs say of the steps of a plan. `scopes` are those of its steps, by id."""
 
     past: Past = field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter, WithJsonSchema
 
 from planner.check import Known, check
@@ -57,8 +58,7 @@ def answer_schema(known: Known) -> dict[str, Json]:
     return {"type": "object", "properties": {"steps": steps}, "required": ["steps"], "additionalProperties": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class Planned(Struct, frozen=True, kw_only=True):
     """A plan that can run, what had to be mended for it, and what the model spent."""
 
     plan: Plan
@@ -74,8 +74,7 @@ class Found(NamedTuple):
     origins: Origins
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condensed:
+class Condensed(Struct, frozen=True, kw_only=True):
     """What steps found, told in short, and what that cost. Empty where nobody could tell it."""
 
     text: str

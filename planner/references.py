@@ -8,9 +8,11 @@ it, and `${index}`; in a check `${output}` and `${data}`, with paths into it.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from planner.diagnostics import pointer
 from planner.errors import BrokenReference
@@ -36,8 +38,7 @@ OUTPUT, STATUS = ("output",), ("status",)
 HOW = "write ${inputs.NAME}, ${steps.ID.output} or ${steps.ID.data.KEY[0]}; for a plain ${ write $${"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """`name` is the input's name, the step's id, or what the place of the step itself gives it ("own"): "item", "index", "output"
     or "data". `path` leads on from there, for a step beginning with "output", "data" or "status".
 
@@ -51,16 +52,14 @@ class Reference:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True, kw_only=True):
     """Something that begins like a reference and is none."""
 
     text: str
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class Own(Struct, frozen=True, kw_only=True):
     """What the place of a step gives it besides inputs and results, by name, and where that comes from.
 
     `inputs` is where the inputs come from: those of a plan inside a plan are not the user's.

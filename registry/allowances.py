@@ -6,8 +6,9 @@ from what was taken out of it and when it will be full again, so nobody has to k
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 _MINUTE = 60.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": _MINUTE, "h": 3600.0, "d": 86400.0}
@@ -15,8 +16,7 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class Allowance(Struct, frozen=True, kw_only=True):
     """At most `limit` at once, `remaining` of them now. `reset` is the seconds until it is full again, None when not said."""
 
     limit: float
@@ -30,16 +30,14 @@ class Allowance:
         return taken / self.reset if self.reset and taken > 0 else self.limit / _MINUTE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowances:
+class Allowances(Struct, frozen=True, kw_only=True):
     """What one answer said, None for what it did not speak of."""
 
     requests: Allowance | None = None
     tokens: Allowance | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Dialect:
+class _Dialect(Struct, frozen=True, kw_only=True):
     """How headers are called: `{what}` is requests or tokens, `{part}` limit, remaining or reset. `moment` reads a reset.
 
     Nothing of the dialect is said without one of its `marks`.

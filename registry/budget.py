@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct
 
 from registry.errors import OverBudget
 from registry.usage import NOTHING, Kind, Usage
@@ -30,8 +31,7 @@ LANDING = 0.8
 """The part of a budget after which it is time to come to an end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amounts:
+class Amounts(Struct, frozen=True, kw_only=True):
     """Tokens, US dollars, requests and seconds: limits, or what is left or spent of them. None for what has no limit."""
 
     tokens: int | None = None
@@ -53,8 +53,7 @@ class Amounts:
 UNLIMITED = Amounts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Struct, frozen=True, kw_only=True):
     """Tokens, US dollars and requests: spent, or to be set aside."""
 
     tokens: int = 0

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.allowances import Allowances
 from registry.budget import Budget
-from registry.quick import quick
 
 Purpose = Literal["plan", "verdict", "selection", "step", "compaction", "synthesis", "structured"]
 
@@ -32,8 +33,7 @@ class Seen(Protocol):
     def data(self) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """The context of one model or tool call. It travels down the whole stack and never changes.
 
     `scope` names what the call belongs to within the run, such as `plan/1`, `step/<digest>` or `synthesis`.
@@ -59,11 +59,11 @@ class Call:
     iteration: int = 0
     key: str = ""
     in_doubt: InDoubt = "ask"
-    earlier: tuple[Seen, ...] = field(default=(), compare=False, repr=False)
-    queued: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
-    heard: Callable[[Allowances | None], None] | None = field(default=None, compare=False, repr=False)
-    again: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
-    budget: Budget | None = field(default=None, compare=False, repr=False)
+    earlier: tuple[Seen, ...] = ()
+    queued: Callable[[float | None], None] | None = None
+    heard: Callable[[Allowances | None], None] | None = None
+    again: Callable[[], Awaitable[None]] | None = None
+    budget: Budget | None = None
 
     @property
     def ends(self) -> float:
@@ -73,27 +73,7 @@ class Call:
 
     def under(self, key: str) -> "Call":
         """The same call with this key."""
-        return quick_call(
-            run=self.run,
-            scope=self.scope,
-            purpose=self.purpose,
-            attempt=self.attempt,
-            rank=self.rank,
-            deadline=self.deadline,
-            label=self.label,
-            iteration=self.iteration,
-            key=key,
-            in_doubt=self.in_doubt,
-            earlier=self.earlier,
-            queued=self.queued,
-            heard=self.heard,
-            again=self.again,
-            budget=self.budget,
-        )
-
-
-quick_call = quick(Call)
-"""How the engine makes a `Call` for each step and each of its tool calls."""
+        return replace(self, key=key)
 
 
 NO_CALL = Call()

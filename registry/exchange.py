@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
+from msgspec import Struct
 from pydantic import SecretStr
 
 from registry.allowances import allowances_in
@@ -48,8 +48,7 @@ class Assembling(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """Where and how requests are sent. `endpoint` is the address as errors show it; `secret` is what they never show.
 
     `fault` makes the error that a status other than success means.

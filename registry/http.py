@@ -11,12 +11,12 @@ import re
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 from anyio.lowlevel import RunVar
+from msgspec import Struct
 
 from registry.errors import ConfigurationError, Unreachable
 from registry.loops import at_loop_end
@@ -34,8 +34,7 @@ _ADDRESS = re.compile(r"(?P<scheme>https?)://(?:[^/?#@]*@)?(?P<rest>[^/?#@\s][^?
 _LEGAL_VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True, kw_only=True):
     """The three clocks of a request, in seconds: until connected, until the head of the answer, between two reads."""
 
     connect: float = 10.0
@@ -46,8 +45,7 @@ class Timeouts:
 TIMEOUTS = Timeouts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """A whole answer, of any status."""
 
     status: int
@@ -55,8 +53,7 @@ class Answer:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerStream:
+class AnswerStream(Struct, frozen=True, kw_only=True):
     """An answer whose body is still arriving. Reading `chunks` raises `Unreachable` when the connection breaks."""
 
     status: int

@@ -4,8 +4,9 @@ No provider's wire form shows here. All are frozen, so a transcript is a record:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct, field
 
 from registry.origins import TRUSTED, Origins
 from registry.usage import UNMETERED, Usage
@@ -17,8 +18,7 @@ Schema = Mapping[str, Json]
 """A JSON Schema."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """A model's wish to run a tool. `arguments` is the JSON text exactly as the model wrote it.
 
     `extra` is the JSON text of an object: what the endpoint said of the call beyond the protocol, such as a signature, and wants
@@ -31,26 +31,23 @@ class ToolCall:
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemMessage:
+class SystemMessage(Struct, frozen=True, kw_only=True, tag_field="role", tag="system"):
     text: str
     origins: Origins = TRUSTED
-    role: Literal["system"] = "system"
+    role: ClassVar[Literal["system"]] = "system"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
     """`pinned` messages survive every trimming. `call_id` is the call whose observation it is, for models without tool calls."""
 
     text: str
     pinned: bool = False
     call_id: str = ""
     origins: Origins = TRUSTED
-    role: Literal["user"] = "user"
+    role: ClassVar[Literal["user"]] = "user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
     """`reasoning` is the model's private thinking, kept apart from what it says. `opaque` is as in `Reply`."""
 
     text: str
@@ -58,25 +55,23 @@ class AssistantMessage:
     reasoning: str = ""
     opaque: str = ""
     origins: Origins = TRUSTED
-    role: Literal["assistant"] = "assistant"
+    role: ClassVar[Literal["assistant"]] = "assistant"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolMessage:
+class ToolMessage(Struct, frozen=True, kw_only=True, tag_field="role", tag="tool"):
     """The observation of the call `call_id`, directly after the message that asked for it."""
 
     call_id: str
     name: str
     text: str
     origins: Origins = TRUSTED
-    role: Literal["tool"] = "tool"
+    role: ClassVar[Literal["tool"]] = "tool"
 
 
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     """How a tool is shown to a model. Made once per tool and compared by identity, so wire forms can be cached."""
 
     name: str
@@ -84,16 +79,14 @@ class ToolSpec:
     parameters: Schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ResponseFormat:
+class ResponseFormat(Struct, frozen=True, kw_only=True, eq=False):
     """Ask for JSON only: of this schema where the endpoint can enforce one, any object when `schema` is None."""
 
     name: str = "reply"
     schema: Schema | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One question to a model.
 
     `tool_choice` is "auto", "none", "required", or the name of the one tool that must be called.
@@ -116,8 +109,7 @@ class Request:
 Finish = Literal["stop", "tool_calls", "length", "refused"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """One model's answer, complete. `finish` is "length" when the model was cut off by a token cap.
 
     `model` is who answered, as the endpoint says. `waited` is the seconds that the request queued before it was sent. `opaque` is
@@ -135,22 +127,19 @@ class Reply:
     waited: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(Struct, frozen=True):
     """Some more of the reply's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningPiece:
+class ReasoningPiece(Struct, frozen=True, tag_field="kind", tag="reasoning"):
     """Some more of the model's thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Struct, frozen=True, tag_field="kind", tag="reset"):
     """What was streamed so far is void: the reply begins anew."""
 
     why: str

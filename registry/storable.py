@@ -1,12 +1,12 @@
 """What can be written down: plain JSON, and our own types made of it. Asked where a value comes in, never where it is written."""
 
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from functools import cache
 from math import isfinite
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 _DEEPEST = 100
@@ -45,19 +45,23 @@ def _members(value: object, at: str) -> Iterable[tuple[str, object]] | None:
             return ((f"{at}[{place}]", member) for place, member in enumerate(value))
         case BaseModel():
             return ((f"{at}.{name}", member) for name, member in value)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            held = ((f"{at}.{field.name}", getattr(value, field.name)) for field in fields(value))
+        case msgspec.Struct():
+            held = ((f"{at}.{field}", getattr(value, field)) for field in value.__struct_fields__)
             return (each for each in held if not isinstance(each[1], Decimal))  # which only our own types read back
     return None
 
 
 def _mistyped(value: object, at: str) -> str | None:
-    kind: Any = type(value)
-    if not (is_dataclass(kind) or issubclass(kind, BaseModel)):
-        return None
-    adapter = _adapter(kind)
     try:
-        adapter.validate_json(adapter.dump_json(value, warnings=False))
+        match value:
+            case msgspec.Struct():
+                msgspec.json.decode(msgspec.json.encode(value), type=type(value))
+            case BaseModel():
+                adapter = _adapter(type(value))
+                adapter.validate_json(adapter.dump_json(value, warnings=False))
+    except msgspec.ValidationError as invalid:
+        what, _, where = str(invalid).partition(" - at `$")
+        return f"{at}{where.rstrip('`')} is not what it must be: {what}"
     except ValidationError as invalid:
         wrong = invalid.errors(include_url=False)[0]
         return f"{'.'.join((at, *map(str, wrong['loc'])))} is not what it must be: {wrong['msg']}"
@@ -65,7 +69,7 @@ def _mistyped(value: object, at: str) -> str | None:
 
 
 @cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: type[BaseModel]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 

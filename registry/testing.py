@@ -9,12 +9,13 @@ The block ends with an AssertionError when a line of the script was never used.
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 import anyio
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.errors import ModelError, Truncated
@@ -132,15 +133,13 @@ class ScriptedModel:
         return f"call_{self._asked}"
 
 
-@dataclass(frozen=True, slots=True)
-class Delay:
+class Delay(Struct, frozen=True):
     """The reply begins so many seconds late."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class CutAfter:
+class CutAfter(Struct, frozen=True):
     """The stream breaks off after so many pieces. A `chat`, which shows no pieces, loses its whole reply."""
 
     pieces: int

@@ -7,11 +7,11 @@ is raised here is listed by `breakages`, and said in words by `why`; the door ma
 import ssl
 import sys
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
+from msgspec import Struct
 
 from registry.loops import on_trio
 
@@ -27,8 +27,7 @@ KEEP_ALIVE = 15.0
 """Seconds for which an idle connection is kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arriving:
+class Arriving(Struct, frozen=True, kw_only=True):
     """An answer whose body is still to be read, a piece at a time; an empty piece is its end.
 
     `ready` is a piece that is there already, None when nobody can say so; then `more` waits for one. `close` drops the rest.

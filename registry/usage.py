@@ -1,8 +1,9 @@
 """What model requests cost, counted so that unknown never turns into zero."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 NOTHING = Decimal(0)
 
@@ -10,8 +11,7 @@ Kind = Literal["tokens", "cost", "requests", "seconds"]
 """What may be limited: tokens, US dollars, requests to models, time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens, requests and money of one reply or of many; add them with `+`.
 
     `requests` counts replies and failed attempts alike. `unmetered` counts those among them for which nobody

@@ -4,14 +4,15 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
 import httpx
-from pydantic import TypeAdapter
+import msgspec
+from msgspec.structs import replace
 
 from registry.anthropic import AnthropicModel
 from registry.calls import NO_CALL
@@ -22,7 +23,6 @@ from registry.models.model import Model
 from registry.openai import OpenAIModel
 from registry.structured import Unreadable, extract_json
 
-WRITTEN = TypeAdapter(Reply)
 CORPUS = Path(__file__).parent / "corpus" / "data"
 TOOLS = tuple(ToolSpec(name=name, description="", parameters={}) for name in ("f", "g/h"))
 ASK = Request(messages=(UserMessage(text="hi"),), tools=TOOLS)
@@ -293,7 +293,7 @@ def check_pieces(pieces: list[Piece]) -> None:
 async def check_it_goes_back(reply: Piece, protocol: Protocol) -> None:
     """The reply survives being written down, and can be part of the next request."""
     assert isinstance(reply, Reply)
-    assert reply == WRITTEN.validate_json(WRITTEN.dump_json(reply))
+    assert reply == msgspec.json.decode(msgspec.json.encode(reply), type=Reply)
     said = AssistantMessage(text=reply.text, calls=reply.calls, reasoning=reply.reasoning, opaque=reply.opaque)
     results = (ToolMessage(call_id=call.id, name=call.name, text="") for call in reply.calls)
     with contextlib.suppress(ModelError):

@@ -2,12 +2,12 @@
 
 import asyncio
 import contextvars
+import dataclasses
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -17,6 +17,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 import trio
+from msgspec.structs import replace
 
 from orchestrator import MemoryJournal, Orchestrator, Run
 from orchestrator.answering import cancel
@@ -270,7 +271,7 @@ def open_files() -> set[str]:
 async def test_no_file_is_left(facts: int, tmp_path: Path) -> None:
     """Left after so many Facts, a run on disk is let go of, and another process takes it up at once."""
     whole, before = await undisturbed(STORM), open_files()
-    world = World(replace(STORM, pace=STORM.pace.times(0.01)))
+    world = World(dataclasses.replace(STORM, pace=STORM.pace.times(0.01)))
     async with SqliteJournal.open(tmp_path / "journal.db", now=now, synchronous="normal") as journal:
         async with world.orchestrator(journal).open(STORM.goal) as run:
             async for recorded in run.events:

@@ -3,10 +3,10 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
+from msgspec import Struct, field
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.cli.options import Options
@@ -28,8 +28,7 @@ _TYPES: Mapping[str, TypeAdapter[Json]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """`root` is the folder that the file tools see. `written` is the file that the plan came from, if it came from one."""
 
     goal: str | Plan

@@ -1,10 +1,11 @@
 """`dagwright check`: what is wrong with a plan file."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import orjson
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from orchestrator.cli.asked import read_inputs, read_written
 from orchestrator.cli.ending import ACHIEVED, NOT_ACHIEVED
@@ -30,7 +31,7 @@ def check_plan(world: World, path: Path, options: Options) -> int:
         draft, findings = Draft(), error.diagnostics
     sound = not any(found.severity == "error" for found in findings)
     if options.as_json:
-        report = {"ok": sound, "steps": len(draft.steps), "diagnostics": [asdict(found) for found in findings]}
+        report = {"ok": sound, "steps": len(draft.steps), "diagnostics": to_builtins(findings)}
         print(orjson.dumps(report).decode())
     else:
         for found in findings:

@@ -1,7 +1,8 @@
 """`dagwright demo`: a plan of our own, done by a model that comes with us."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from orchestrator.cli.asked import asked
 from orchestrator.cli.ending import say

@@ -1,13 +1,13 @@
 """`dagwright forecast`, and forecasts beside what came of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
 
 import orjson
+from msgspec import to_builtins
 
 from orchestrator.cli.asked import read_written, sound
 from orchestrator.cli.ending import ACHIEVED
@@ -170,5 +170,5 @@ def _told(points: Sequence[str]) -> str:
 
 
 def _plain(figures: Figures) -> dict[str, Json]:
-    plain = asdict(figures)
-    return plain | {"cost": figures.cost and {at: f"{amount:f}" for at, amount in plain["cost"].items()}}
+    cost = figures.cost and {at: f"{getattr(figures.cost, at):f}" for at in figures.cost.__struct_fields__}
+    return {**to_builtins(figures), "cost": cost}

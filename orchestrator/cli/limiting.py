@@ -1,6 +1,6 @@
 """The limits of a run that the command line begins."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from orchestrator.cli.options import Options
 from orchestrator.limits import Limits

@@ -1,12 +1,12 @@
 """What the command line said, and what it can say."""
 
 import shlex
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 Texts = list[str] | None
 
@@ -27,8 +27,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Show log lines on stde
 """Options that more than one command has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """`models`, `inputs` and `tools` are as written. `root` is None for the folder of the plan, or the working folder.
 
     `folder` is where the modules of tools are looked for first. `max_rounds` counts plans, the first one and its revisions. A run

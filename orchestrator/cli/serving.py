@@ -1,8 +1,9 @@
 """`dagwright serve`: what the command line says of the server, and whether there is what it needs."""
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct
 
 from orchestrator.cli.options import Options
 from orchestrator.cli.world import World
@@ -13,8 +14,7 @@ EXTRA = ("fastapi", "uvicorn", "httptools")
 """What the server is made of, besides what is always installed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
+class Listening(Struct, frozen=True, kw_only=True):
     """None, and no hosts, leave it to the settings file. `unencrypted` allows tokens to cross a network as they are."""
 
     host: str | None = None

@@ -1,11 +1,12 @@
 """How a run was begun, written down with it, so that it can be resumed without saying so again. It holds no key."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Self
 
+from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.cli.options import Options

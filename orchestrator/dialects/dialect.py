@@ -1,31 +1,29 @@
 """How an agent speaks to its model, and what it reads in a reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from registry.messages import AssistantMessage, Message, Reply, Request, ToolCall, ToolSpec
 from registry.tools.tool import Observation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conclude:
+class Conclude(Struct, frozen=True, kw_only=True):
     """The model gives its final answer."""
 
     text: str
     reasoning: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class Act(Struct, frozen=True, kw_only=True):
     """The model asks for tools."""
 
     calls: tuple[ToolCall, ...]
     reasoning: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Garbled:
+class Garbled(Struct, frozen=True, kw_only=True):
     """The reply is not in the dialect; `why` is for the model to read."""
 
     why: str

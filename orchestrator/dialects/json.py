@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from orchestrator.dialects.dialect import Act, Conclude, Garbled, Reading
 from orchestrator.prompts import OBSERVED

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from orchestrator.dialects.dialect import Act, Conclude, Reading
 from registry.digests import canonical

@@ -1,8 +1,9 @@
 """Facts: what happened in a run, once and for all. They are journalled, and fold into `RunState`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import field
 
 from orchestrator.events.figures import Summary
 from orchestrator.events.spending import BudgetDrawn, LandingBegan, ModelChosen
@@ -15,6 +16,7 @@ from registry.calls import Purpose
 from registry.messages import Json, Reply
 from registry.tools.tool import Effect, Observation
 from registry.usage import Usage
+from registry.values import Tagged
 
 SCHEMA = 1
 """The version of these types, and of what goes into the digests of call keys. A run of a newer one is not read."""
@@ -23,8 +25,7 @@ RunOutcome = Literal["achieved", "missing", "failed", "suspended", "cancelled"]
 Phase = Literal["planning", "executing", "analyzing", "replanning", "synthesis", "selecting_tools"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted:
+class RunStarted(Tagged, frozen=True, kw_only=True):
     """A goal, or a submitted plan, was accepted. `today` is the date that every prompt of this run shows (ISO 8601).
 
     `limits` hold for all lives of the run, and what they say of models without a price does. `setup` is for whoever began the
@@ -39,18 +40,14 @@ class RunStarted:
     unpriced: WhenUnpriced = "refuse"
     setup: Mapping[str, Json] = field(default_factory=dict)
     schema: int = SCHEMA
-    kind: Literal["run_started"] = "run_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseBegan:
+class PhaseBegan(Tagged, frozen=True, kw_only=True):
     phase: Phase
     total_tools: int = 0
-    kind: Literal["phase_began"] = "phase_began"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanReady:
+class PlanReady(Tagged, frozen=True, kw_only=True):
     """The plan of this round, from 1, and how long its steps took in `past` runs. The diff names step ids, none in the first.
 
     `heard` is how many of the user's messages it takes into account.
@@ -63,11 +60,9 @@ class PlanReady:
     past: Past = field(default_factory=dict)
     heard: int = 0
     usage: Usage = Usage()
-    kind: Literal["plan_ready"] = "plan_ready"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRejected:
+class PlanRejected(Tagged, frozen=True, kw_only=True):
     """There was no plan to be had from what the planner's model said, which its replies before this one hold.
 
     A resumed run asks anew instead of reading them again.
@@ -76,11 +71,9 @@ class PlanRejected:
     round: int
     diagnostics: tuple[Diagnostic, ...] = ()
     usage: Usage = Usage()
-    kind: Literal["plan_rejected"] = "plan_rejected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepStarted:
+class StepStarted(Tagged, frozen=True, kw_only=True):
     """`model` is empty for a step that uses none. `attempt` counts from 1."""
 
     step: str
@@ -89,21 +82,17 @@ class StepStarted:
     attempt: int = 1
     task: str = ""
     model: str = ""
-    kind: Literal["step_started"] = "step_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRetried:
+class StepRetried(Tagged, frozen=True, kw_only=True):
     """A try at a step ended so, and another follows within the same attempt."""
 
     scope: str
     result: Failed
     attempt: int = 1
-    kind: Literal["step_retried"] = "step_retried"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelReplied:
+class ModelReplied(Tagged, frozen=True, kw_only=True):
     """A model call ended well. On resume the reply is given out again under the same key."""
 
     key: str
@@ -113,11 +102,9 @@ class ModelReplied:
     iteration: int
     reply: Reply
     seconds: float
-    kind: Literal["model_replied"] = "model_replied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFailed:
+class ModelFailed(Tagged, frozen=True, kw_only=True):
     """A model call failed for good, retries included. Not a result: on resume it is tried again."""
 
     key: str
@@ -128,11 +115,9 @@ class ModelFailed:
     error: str
     message: str
     usage: Usage
-    kind: Literal["model_failed"] = "model_failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted:
+class ToolStarted(Tagged, frozen=True, kw_only=True):
     """The intent to run a tool, written before anything runs. `arguments` is JSON text."""
 
     key: str
@@ -143,11 +128,9 @@ class ToolStarted:
     tool: str
     arguments: str
     effect: Effect
-    kind: Literal["tool_started"] = "tool_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnded:
+class ToolEnded(Tagged, frozen=True, kw_only=True):
     """`same_as` is the key of the call whose outcome it took because it is the same, empty where it ran itself."""
 
     key: str
@@ -156,11 +139,9 @@ class ToolEnded:
     iteration: int
     observation: Observation
     same_as: str = ""
-    kind: Literal["tool_ended"] = "tool_ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepEnded:
+class StepEnded(Tagged, frozen=True, kw_only=True):
     """The one way a step ends, whatever its end: succeeded, failed or skipped.
 
     `same_as` is the step whose result it took because it does the same, empty where its own work led to it. `like` is what it
@@ -171,19 +152,15 @@ class StepEnded:
     attempt: int = 1
     same_as: str = ""
     like: str = ""
-    kind: Literal["step_ended"] = "step_ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepPaused:
+class StepPaused(Tagged, frozen=True, kw_only=True):
     """A step can't go on until somebody answers. Its siblings do."""
 
     waiting: Waiting
-    kind: Literal["step_paused"] = "step_paused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Tagged, frozen=True, kw_only=True):
     """Somebody answered, `by` whom if they said so. `waiting` is the id of what they were shown, `key` the call's or step's."""
 
     waiting: str
@@ -191,17 +168,13 @@ class Answered:
     decision: Decision
     text: str = ""
     by: str = ""
-    kind: Literal["answered"] = "answered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptReceived:
+class InterruptReceived(Tagged, frozen=True, kw_only=True):
     text: str
-    kind: Literal["interrupt_received"] = "interrupt_received"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptHeard:
+class InterruptHeard(Tagged, frozen=True, kw_only=True):
     """An agent took in messages, at the `place` of its loop where it listened, from 1: a resumed one hears them there again."""
 
     scope: str
@@ -209,32 +182,26 @@ class InterruptHeard:
     step: str
     place: int
     texts: tuple[str, ...]
-    kind: Literal["interrupt_heard"] = "interrupt_heard"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictReached:
+class VerdictReached(Tagged, frozen=True, kw_only=True):
     """`heard` is how many of the user's messages were known when it was asked for."""
 
     verdict: Verdict
     round: int
     heard: int = 0
     usage: Usage = Usage()
-    kind: Literal["verdict_reached"] = "verdict_reached"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerWritten:
+class AnswerWritten(Tagged, frozen=True, kw_only=True):
     """The answer, whole. `by` says who wrote it: a model's name, `step:<id>`, or `fallback` when no model could."""
 
     text: str
     by: str
     usage: Usage = Usage()
-    kind: Literal["answer_written"] = "answer_written"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnded:
+class RunEnded(Tagged, frozen=True, kw_only=True):
     """The one way a run ends for good. `error` is the sentence of what ended it, empty where it ended well. `answer` is the
     whole answer, empty where there is none."""
 
@@ -242,48 +209,37 @@ class RunEnded:
     summary: Summary
     error: str = ""
     answer: str = ""
-    kind: Literal["run_ended"] = "run_ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSuspended:
+class RunSuspended(Tagged, frozen=True, kw_only=True):
     """Nothing can go on until somebody answers. The process may end; the run goes on when it is resumed."""
 
     waiting: tuple[Waiting, ...]
     summary: Summary
-    kind: Literal["run_suspended"] = "run_suspended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelRequested:
+class CancelRequested(Tagged, frozen=True, kw_only=True):
     """Somebody wants the run ended for good. Nothing new starts after this."""
 
     why: str = ""
-    kind: Literal["cancel_requested"] = "cancel_requested"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopRequested:
+class StopRequested(Tagged, frozen=True, kw_only=True):
     """Somebody wants no further steps. Those that run finish, the rest is skipped, and the answer is made from what there is."""
 
     why: str = ""
-    kind: Literal["stop_requested"] = "stop_requested"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInterrupted:
+class RunInterrupted(Tagged, frozen=True, kw_only=True):
     """The process stopped working on the run; it can be resumed."""
 
     why: str
-    kind: Literal["run_interrupted"] = "run_interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TailCut:
+class TailCut(Tagged, frozen=True, kw_only=True):
     """The last records of the run were damaged and were set aside: the run goes on from before them."""
 
     records: int
-    kind: Literal["tail_cut"] = "tail_cut"
 
 
 Word = Answered | InterruptReceived | CancelRequested | StopRequested

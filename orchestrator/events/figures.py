@@ -1,15 +1,16 @@
 """What a run came to, in figures."""
 
-from dataclasses import asdict, dataclass
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from registry.budget import Amounts
 from registry.messages import Json
 from registry.usage import Kind, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetReport:
+class BudgetReport(Struct, frozen=True, kw_only=True):
     """What a run was allowed, and what it `spent`. `near` is the limit that its steps came near to.
 
     While some requests count as was `estimated`, tokens and money are what was set aside for those.
@@ -21,8 +22,7 @@ class BudgetReport:
     near: Kind | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(Struct, frozen=True, kw_only=True):
     """What a run came to. `step_seconds` is the sum over its steps, so `step_seconds - wall_seconds` is what
     running side by side won. `overlapped` names the steps that ran while another did. `reused` counts steps and calls that a
     resumed or revised run did not have to pay for again. `iterations` sums the laps of all steps' loops.

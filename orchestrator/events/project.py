@@ -1,10 +1,11 @@
 """What watchers are told of an event, on channels and in payloads that clients rely on. Whoever watches sees this alone."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, assert_never
 
+from msgspec import to_builtins
 from pydantic_core import from_json
 
 from orchestrator.events.facts import (
@@ -118,7 +119,7 @@ def _of_the_story(event: PhaseBegan | PlanReady | InterruptReceived | AnswerWrit
             return "plan", {
                 "plan": event.plan.model_dump(mode="json"),
                 "round": event.round,
-                "diagnostics": [asdict(found) for found in event.diagnostics],
+                "diagnostics": [to_builtins(found) for found in event.diagnostics],
                 "diff": {change: list(steps) for change, steps in event.diff.items()},
             }
         case InterruptReceived():
@@ -138,7 +139,7 @@ def _turn(
     """A turn that the run takes and that no other channel tells of."""
     match event:
         case PlanRejected():
-            return {"phase": "plan_rejected", "diagnostics": [asdict(found) for found in event.diagnostics]}
+            return {"phase": "plan_rejected", "diagnostics": [to_builtins(found) for found in event.diagnostics]}
         case CancelRequested():
             return {"phase": "cancelling", "why": event.why}
         case StopRequested():
@@ -253,7 +254,7 @@ def _tool(event: ToolStarted | ToolEnded) -> dict[str, Json]:
 
 
 def _artifact(made: Artifact) -> dict[str, Json]:
-    return {**asdict(made), "size": made.size}
+    return {**to_builtins(made), "size": made.size}
 
 
 def _glimpsed(event: ThinkingBegan | Compacted | Concluding | AnswerBegan | AnswerPiece | AnswerReset) -> Told:

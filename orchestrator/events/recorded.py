@@ -1,28 +1,27 @@
 """The one envelope of events, and its one codec."""
 
 import json
-from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Discriminator, TypeAdapter
-from pydantic_core import PydanticSerializationError, SchemaSerializer
+from msgspec import DecodeError, Struct, to_builtins
+from msgspec.json import Decoder, Encoder
 
-from orchestrator.events.facts import Answered, Fact, ModelReplied, ToolEnded
+from orchestrator.events.facts import Answered, Fact, ModelReplied, PlanReady, RunStarted, ToolEnded
 from orchestrator.events.glimpses import Glimpse
+from planner import Plan
 
 Event = Fact | Glimpse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(Struct, frozen=True, kw_only=True):
     """An event with its place. `seq` counts a run's Facts from 1 without gaps and is None for a Glimpse: it is journal
     line, SSE id and resume cursor in one. `time` is seconds since the epoch."""
 
     seq: int | None
     time: float
     run: str
-    event: Annotated[Event, Discriminator("kind")]
+    event: Event
 
     @property
     def place(self) -> int:
@@ -50,46 +49,64 @@ def outcome_key(fact: Fact) -> str:
 
 def encode(recorded: Recorded) -> bytes:
     """One line of JSON, without the newline."""
-    return _adapter().dump_json(recorded)
+    return _line(recorded)
 
 
 def decode(line: bytes) -> Recorded:
-    """The event of one line; what is not one raises `pydantic.ValidationError`. Only our own closed set of types is built."""
-    return _adapter().validate_json(line)
+    """The event of one line; what is not one raises `msgspec.DecodeError`. Only our own closed set of types is built."""
+    recorded: Recorded = _decoder(Recorded).decode(line)
+    return recorded
 
 
 def encode_fact(fact: Fact) -> bytes:
     """A Fact without its envelope, for a journal that keeps the parts of that apart.
 
-    Half a surrogate pair, which JSON can't hold and a model may well say, becomes a question mark. Raises
-    `pydantic_core.PydanticSerializationError` for what is no Fact, and so could never be read again.
+    Half a surrogate pair, which JSON can't hold and a model may well say, becomes a question mark. Raises `Unwritable` for what
+    is no Fact, and so could never be read again.
     """
-    # Half the time that a serializer takes which must first find out what kind it has.
-    kind: Any = type(fact)
-    serializer = _serializer(kind)
     try:
-        return serializer.to_json(fact, warnings="error")
-    except PydanticSerializationError:
-        return json.dumps(serializer.to_python(fact, mode="json", warnings="error"), ensure_ascii=False).encode(errors="replace")
+        line = _line(fact)
+        if not isinstance(fact, _WITH_PLANS):  # which are what their types say: they were checked when they were made
+            decode_fact(line)
+    except (TypeError, DecodeError) as error:
+        raise Unwritable(f"this {type(fact).__name__} could not be read again: {error}") from error
+    return line
 
 
 def decode_fact(line: bytes) -> Fact:
-    """What `encode_fact` made. Raises `pydantic.ValidationError` for all else, a Glimpse too."""
-    return _facts().validate_json(line)
+    """What `encode_fact` made. Raises `msgspec.DecodeError` for all else, a Glimpse too."""
+    fact: Fact = _decoder(Fact).decode(line)
+    return fact
+
+
+class Unwritable(TypeError):
+    """A Fact holds what its type does not allow."""
+
+
+_WITH_PLANS = (RunStarted, PlanReady)
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, Plan):
+        return value.model_dump(mode="json")
+    raise TypeError(f"a {type(value).__name__} can't be written down")
+
+
+def _from_json(kind: type, value: object) -> object:
+    assert kind is Plan
+    return Plan.model_validate(value)
+
+
+_encode = Encoder(enc_hook=_as_json).encode
+
+
+def _line(value: Struct) -> bytes:
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(to_builtins(value, enc_hook=_as_json), ensure_ascii=False).encode(errors="replace")
 
 
 @cache
-def _adapter() -> TypeAdapter[Recorded]:
-    return TypeAdapter(Recorded)
-
-
-@cache
-def _serializer(kind: type[object]) -> SchemaSerializer:
-    serializer = TypeAdapter(kind).serializer
-    assert isinstance(serializer, SchemaSerializer)
-    return serializer
-
-
-@cache
-def _facts() -> TypeAdapter[Fact]:
-    return TypeAdapter(Annotated[Fact, Discriminator("kind")])
+def _decoder(kind: Any) -> Decoder[Any]:
+    return Decoder(kind, dec_hook=_from_json)

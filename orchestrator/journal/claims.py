@@ -1,14 +1,14 @@
 """Claims in a database: who may write to which scope of a run."""
 
 import sqlite3
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from orchestrator.errors import LeaseLost, RunHeld
 from orchestrator.journal.holders import Presence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """`number` is the run's in the database. No other run ever gets it, not even a later one of the same name."""
 
     run: str

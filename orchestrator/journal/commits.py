@@ -3,13 +3,13 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
 
 from orchestrator.errors import JournalUnusable, RunError
 from orchestrator.journal.claims import Claims
@@ -20,8 +20,7 @@ from orchestrator.journal.tables import Tables
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(Struct, frozen=True):
     """One state of the database, read and written at one moment."""
 
     tables: Tables

@@ -12,9 +12,6 @@ from orchestrator.events.facts import RunEnded, StepEnded, Word
 from orchestrator.events.recorded import Recorded, outcome_of
 from orchestrator.journal.durations import Remembered
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed, Outline
-from registry.quick import quick
-
-_recorded = quick(Recorded)
 
 
 @dataclass(slots=True)
@@ -129,7 +126,7 @@ class MemoryWriter:
             outcomes = self._lines.outcomes.setdefault(fact.kind, {})
             if known in outcomes:
                 return outcomes[known]
-        recorded = _recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
+        recorded = Recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
         self._lines.recorded.append(recorded)
         if isinstance(fact, StepEnded):
             self._lines.remembered.add(self._run, fact)

@@ -1,8 +1,9 @@
 """What a journal promises: an append-only record of Facts for each run, with one writer at a time."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from orchestrator.events.facts import Fact
 from orchestrator.events.recorded import Recorded
@@ -17,8 +18,7 @@ Line = tuple[Fact, float]
 """A Fact to be written, and the moment it became true, in seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(Struct, frozen=True, kw_only=True):
     """A run as a journal lists it. `began` and `latest` are the times of its first and its last Fact, None where it has none.
 
     `holder` is who has claimed the whole run and not let go, if anybody. `damage` is why it can't be read, empty when it can.
@@ -32,8 +32,7 @@ class Listed:
     damage: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline(Listed):
+class Outline(Listed, frozen=True, kw_only=True):
     """A run at a glance: its `first` Fact, and the last one that is `work` on it and no word from outside."""
 
     first: Recorded | None = None

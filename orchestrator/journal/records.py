@@ -2,11 +2,10 @@
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
-from pydantic import ValidationError
+from msgspec import DecodeError, Struct
 
 from orchestrator.errors import JournalDamaged, JournalUnusable
 from orchestrator.events.facts import SCHEMA, Fact, ToolStarted
@@ -50,8 +49,7 @@ def drafted(fact: Fact, time: float) -> Draft:
     return Draft(fact, float(time), outcome_key(fact) or None, encode_fact(fact))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class Examined(Struct, frozen=True, kw_only=True):
     """The rows of a run that are sound, and those at its end that are not, and without which it can go on."""
 
     sound: tuple[Row, ...]
@@ -92,7 +90,7 @@ def recorded(run: str, row: Row) -> Recorded:
     """The event of a sound row. Raises `JournalDamaged` when it is none that we know."""
     try:
         return Recorded(seq=row.seq, time=row.time, run=run, event=decode_fact(row.line))
-    except ValidationError:  # pydantic's own text quotes what was said in the run
+    except DecodeError:  # its own text may quote what was said in the run
         raise JournalDamaged(_place(run, row.seq), f"it is no {row.kind} that this version knows") from None
 
 

@@ -3,15 +3,15 @@
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from typing import get_args
 
 from orchestrator.events.facts import Word
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.durations import LATEST, LOOKED_AT, Duration
 from orchestrator.journal.records import Draft, Row, read_alone
+from registry.values import kind_of
 
-_WORDS = ", ".join(f"'{each.default}'" for kind in get_args(Word) for each in fields(kind) if each.name == "kind")
+_WORDS = ", ".join(f"'{kind_of(word)}'" for word in get_args(Word))
 
 _WORK = f"SELECT {{what}} FROM facts WHERE run = {{run}} AND kind NOT IN ({_WORDS}) ORDER BY seq DESC LIMIT 1"  # noqa: S608
 

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from orchestrator.hooks import Hook
 from orchestrator.prompts import TRACE_CUT, trace_request

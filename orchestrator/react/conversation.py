@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+
+from msgspec.structs import asdict, replace
 
 from orchestrator.compacting import Compactor, NothingGained
 from orchestrator.dialects import Act, Reading

@@ -1,9 +1,9 @@
 """The reason-act-observe loop: one loop, two dialects. It only routes; the rooms beside it decide."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.batch import observe_all
 from orchestrator.dialects import Act, Conclude, Garbled, Reading

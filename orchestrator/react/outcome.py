@@ -1,7 +1,8 @@
 """What an agent's loop came to."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from orchestrator.waiting import Waiting
 from planner.results import Outcome
@@ -16,8 +17,7 @@ UNPARSED = "(could not parse LLM output as JSON)"
 """The reasoning of an answer that was not in its dialect."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentResult:
+class AgentResult(Struct, frozen=True, kw_only=True):
     """How a loop ended, and everything that was said in it.
 
     `answer` is the whole answer, or what there was by then. `outcome` is "completed" for a success; "suspended" is not an

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from msgspec import Struct
+
 from orchestrator.errors import StepError
 from orchestrator.hooks import Hook
 from registry.calls import Call
@@ -25,8 +27,7 @@ class NoProgress(StepError):
         self.tool = tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Made(Struct, frozen=True, kw_only=True):
     """A call that was made and what came of it, both as digests. `changes` says that it may have changed what others read."""
 
     call: str

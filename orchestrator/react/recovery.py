@@ -1,8 +1,10 @@
 """What to do about a reply that is empty or was cut off: pure decisions, within limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from orchestrator.errors import AgentStopped
 from registry.messages import AssistantMessage, Message, Reply, UserMessage

@@ -1,8 +1,10 @@
 """Which of many tools an agent is shown. The others it may ask for."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.prompts import selection_messages
 from registry.calls import Call
@@ -43,8 +45,7 @@ _NAMES: Schema = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The tools that a model is shown, of all that were granted."""
 
     granted: ToolRegistry

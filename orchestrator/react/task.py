@@ -1,6 +1,7 @@
 """What an agent is made of, and what one run of it is about."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.hooks import CompositeHook
 from registry.context import ContextGuard
@@ -10,8 +11,7 @@ from registry.origins import Origins
 from registry.tools.registry import ToolRegistry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equipment:
+class Equipment(Struct, frozen=True, kw_only=True):
     """What all runs of an agent have in common."""
 
     model: Model
@@ -26,8 +26,7 @@ class Equipment:
     reply_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """What one run is about. `history` is what was said before, and `origins` where the goal has its parts from."""
 
     goal: str

@@ -1,11 +1,10 @@
 """What a request asks for, held against what this server has: a request can narrow that, and never widen it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import fields, replace
 
 from orchestrator.limits import Limits
 from orchestrator.server.problems import Problem
@@ -25,8 +24,7 @@ NARROWED: Mapping[str, Any] = {each.name: each.type for each in fields(Limits) i
 _KEY = "service"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Means(Struct, frozen=True, kw_only=True):
     """All that any run of this server may use, and the most that one may be given."""
 
     models: ModelRegistry
@@ -66,8 +64,7 @@ class Means:
         return replace(self.limits, **least)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class Setup(Struct, frozen=True, kw_only=True):
     """How a run was begun here, written down with it. `asked` is the digest of the request. An `attached` run goes on only for as
     long as the client that began it is there."""
 
@@ -79,18 +76,13 @@ class Setup:
     def read(written: Mapping[str, Json]) -> "Setup | None":
         """What a run has written down; None when another program began it."""
         try:
-            return _setups().validate_python(written.get(_KEY))
+            return convert(written.get(_KEY), Setup)
         except ValidationError:
             return None
 
     def written(self) -> dict[str, Json]:
         """For the journal."""
-        return {_KEY: _setups().dump_python(self, mode="json")}
-
-
-@cache
-def _setups() -> TypeAdapter[Setup]:
-    return TypeAdapter(Setup)
+        return {_KEY: to_builtins(self)}
 
 
 def named_by(key: str) -> str:

@@ -8,10 +8,10 @@ import asyncio
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -30,8 +30,7 @@ PROGRESS = 4 * 1024
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadlines:
+class Deadlines(Struct, frozen=True, kw_only=True):
     """Seconds. `head`: for all of a request's head, from the first moment of the connection or from the end of the last response.
 
     `idle`: after it, a connection without a request is closed. `write`: for a peer to take something in when much waits for it.

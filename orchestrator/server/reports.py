@@ -1,8 +1,9 @@
 """What is told of runs: values of the engine as those of the wire."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import assert_never
+
+from msgspec.structs import asdict
 
 from orchestrator.events.facts import RunStarted, StepEnded, StepPaused, StepStarted
 from orchestrator.events.figures import plain_usage

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Self
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.accepted import Accepted
 from orchestrator.answering import cancel

@@ -4,9 +4,9 @@ import math
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
 import anyio
+from msgspec import Struct, field
 from uvicorn import Config
 
 from orchestrator.server.deadlines import DeadlineProtocol, Deadlines, DeadlineServer
@@ -16,8 +16,7 @@ PARTING = 2.0
 """Seconds for requests and streams to end when the app has come to rest; connections that are left are cut off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True):
     """`grace` is the seconds that the app has to come to rest. The `proxies` are addresses whose X-Forwarded-For is believed."""
 
     tls: ssl.SSLContext | None = None

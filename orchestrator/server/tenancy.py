@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
 from typing import Literal
 
 import anyio
+from msgspec import Struct
 
 from orchestrator.accepted import Accepted, begin
 from orchestrator.answering import cancel, decide, speak
@@ -39,16 +39,14 @@ SCANS = 20
 """How often at most, for one page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """`following` is what to go on behind, empty at the end."""
 
     runs: tuple[tuple[Outline, State], ...]
     following: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """A run and all that is known of it."""
 
     outline: Outline

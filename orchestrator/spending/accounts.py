@@ -1,7 +1,8 @@
 """What a run has spent in all its lives, worked out from its Facts alone."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from orchestrator.events.facts import RunStarted, Word
 from orchestrator.events.figures import BudgetReport
@@ -12,8 +13,7 @@ from registry.budget import Amounts, Spending, WhenUnpriced
 from registry.usage import Kind, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """`usage` is what was spent, and what was on its way when the last life ended: nobody knows what came of that, so it counts
     as was estimated. `seconds` is how long the run was worked on."""
 

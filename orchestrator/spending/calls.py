@@ -1,9 +1,9 @@
 """Calls of models, and what they are paid from."""
 
-from dataclasses import replace
 from math import inf
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.errors import BudgetExhausted
 from registry.budget import Budget

@@ -1,8 +1,9 @@
 """When a budget comes to its end, and what is kept back for the end of the run. Pure decisions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from orchestrator.errors import BudgetExhausted
 from registry.budget import LANDING, Amounts, Budget, Spending
@@ -21,8 +22,7 @@ ROOM_FOR_A_VERDICT, ROOM_FOR_A_SECOND = 4, 10
 """Requests of a run from which on one is kept back for its verdict, and a second one for its answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """What the steps leave for the end of a run, and the verdict for the answer; and the time in which each must be done."""
 
     by_steps: Spending

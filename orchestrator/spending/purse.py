@@ -1,9 +1,9 @@
 """The purse of one run: what its calls are paid from, and how it lands when there is little left."""
 
-from dataclasses import replace
 from functools import partial
 
 import anyio
+from msgspec.structs import replace
 
 from orchestrator.errors import BudgetExhausted
 from orchestrator.events.spending import BudgetDrawn, LandingBegan, ModelChosen

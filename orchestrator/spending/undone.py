@@ -1,6 +1,6 @@
 """What a run that had to land has not done."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from planner import Plan
 from planner.analyzer import structural_verdict

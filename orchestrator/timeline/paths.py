@@ -1,15 +1,15 @@
 """What waited for what in a run, parts of steps included, and which chain of steps it took its time from."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from graphlib import TopologicalSorter
+
+from msgspec import Struct
 
 from planner import AnyStep, MapStep, Plan, PlanStep
 from planner.graph import graph
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A step, what it waited for, and how deep it is inside others. One that consists of others waits for these."""
 
     needs: tuple[str, ...] = ()
@@ -17,8 +17,7 @@ class Node:
     inside: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paths:
+class Paths(Struct, frozen=True, kw_only=True):
     """`longest` is the chain of steps that took longest, from its beginning, and `seconds` what it took. `slack` is how much
     longer each step could have taken without a longer one."""
 

@@ -1,7 +1,8 @@
 """The timeline of a run: a row for each step, what it did when, and how much later it could have done it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from orchestrator.events.recorded import Recorded
 from orchestrator.timeline.paths import Node, nodes, paths
@@ -11,8 +12,7 @@ INSTANT = 0.001
 """Seconds. Whoever starts within them did not queue."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One step. `depth` counts the steps around it, `took` is the seconds that it ran. `slack` is how many more it could have
     taken without the whole taking longer, by what waited for what; None where it never ran."""
 
@@ -33,8 +33,7 @@ class Row:
         return " ".join(each for each in (took, said) if each)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(Struct, frozen=True, kw_only=True):
     """`wall` is the seconds from the first Fact to the last, or to now, and `away` those when nobody worked on the run.
 
     `step_seconds` is what its steps took together, without waiting. `path` is the chain of steps that took longest, with the time

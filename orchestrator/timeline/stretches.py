@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from orchestrator.events.facts import (
     Answered,
     ModelReplied,
@@ -53,8 +55,7 @@ class Course:
         return sum(stretch.seconds for stretch in self.stretches if stretch.state in states)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Courses:
+class Courses(Struct, frozen=True, kw_only=True):
     """`plans` are those of the rounds, with the moment when each was ready. `steps` are in the order in which they were heard of.
     `away` are the times when nobody worked on the run."""
 

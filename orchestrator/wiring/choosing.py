@@ -1,7 +1,9 @@
 """Which models a run is to have, decided before anything is connected."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.settings import ModelSettings, Settings
 from orchestrator.wiring.providers import DEFAULT, PROVIDERS, Provider
@@ -17,8 +19,7 @@ LEAST_THINKING = 1024
 """Tokens; providers take no smaller allowance."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Chosen(Struct, frozen=True, kw_only=True):
     """`specs` go by the name that hints use. `chains` are the models in the order they are tried, by the first one's name.
 
     `roles` says which of them plays each role.
@@ -62,8 +63,7 @@ def hints(settings: Settings, model_args: Iterable[str] = ()) -> tuple[str, ...]
     return tuple(dict.fromkeys((*ROLES, *settings.roles, *asked, *settings.models, *named, *(_general(settings) or ()))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class Offered(Struct, frozen=True, kw_only=True):
     """A model that a hint stands for, before anything is connected, and the name that it will have."""
 
     name: str

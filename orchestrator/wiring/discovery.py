@@ -1,9 +1,9 @@
 """Looking for a model server on this machine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from orchestrator.wiring.providers import ON_THIS_MACHINE, PROVIDERS, Provider
 from registry.errors import ConfigurationError, ModelError
@@ -27,8 +27,7 @@ class NoModel(ConfigurationError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(Struct, frozen=True, kw_only=True):
     """A server that answered, and what it serves that can hold a conversation."""
 
     provider: str

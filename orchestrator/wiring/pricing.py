@@ -1,7 +1,8 @@
 """What a connected model charges: the settings' word first, then nothing for servers of one's own, then the published prices."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from orchestrator.settings import Settings
 from orchestrator.wiring.choosing import spec_of

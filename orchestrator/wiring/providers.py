@@ -1,19 +1,19 @@
 """The providers that a model's name may begin with, as data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from registry.wire.rules import COMPATIBLE, LLAMA_CPP, OPENAI, WireRules
 
 OLLAMA = WireRules(name="ollama", named_tool_choice=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class Provider(Struct, frozen=True, kw_only=True):
     """`key` is the environment variable of its key, None where it needs none. `model` is the one asked where none is named,
     empty for the first that the endpoint serves. `title` is what people call it. `protocol` is whose it speaks; `rules` are the
     quirks of those that speak OpenAI's."""

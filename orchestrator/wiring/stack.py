@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import cache, partial
 
 import anyio
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from orchestrator.logs import note

@@ -1,8 +1,9 @@
 """What a run has to offer, as far as the checks ask."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol, Self
+
+from msgspec import Struct, field
 
 from registry.messages import Json, ToolSpec
 from registry.models.model import Abilities
@@ -19,8 +20,7 @@ class ModelShape(Protocol):
     def context_window(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What a run has: tools by name, `hints` (roles and models), and the values given for the plan's inputs.
 
     `specs` and `traits` are those of the tools, and `models` what the hints stand for: of what isn't in them nothing is held

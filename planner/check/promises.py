@@ -1,8 +1,9 @@
 """The check of what travels along edges: a reference reads only what its step promises, and a tool gets what it takes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from planner.check.known import Known
 from planner.check.schemas import ANYTHING, Lacking, at_path, json_types, types_of

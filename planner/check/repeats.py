@@ -1,7 +1,8 @@
 """The warning of work that the plan asks for twice, and that is done once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from planner.check.known import Known
 from planner.diagnostics import Diagnostic, pointer, warning

@@ -1,7 +1,8 @@
 """What a JSON Schema says of a part of its values, before there are any. Where it leaves open what may come, nothing lacks."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from registry.errors import there_are
 from registry.messages import Json, Schema
@@ -22,8 +23,7 @@ _TYPES: Mapping[type, frozenset[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
+class Lacking(Struct, frozen=True):
     """There is no such part, and why not."""
 
     why: str

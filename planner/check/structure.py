@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from planner.diagnostics import Diagnostic, error, pointer
 from planner.graph import circles, graph, stand_in_turn

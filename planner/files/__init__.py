@@ -1,9 +1,9 @@
 """Plans as files: JSON or YAML in, a draft or every reason why not out."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from planner.diagnostics import Diagnostic, error
@@ -17,8 +17,7 @@ from registry.messages import Json
 __all__ = ["WrittenPlan", "draft_from", "plain_plan", "read_plan", "write_plan", "written_plan"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPlan:
+class WrittenPlan(Struct, frozen=True, kw_only=True):
     """A draft, and where its parts stand in the text that it came from, by JSON pointer."""
 
     draft: Draft

@@ -1,8 +1,10 @@
 """Where the parts of a text stand, and how much of it there may be. Both are known before anything is built of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from planner.diagnostics import Diagnostic, pointer
 

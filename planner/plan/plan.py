@@ -5,11 +5,11 @@ can't be built otherwise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
+from msgspec.structs import replace
 from pydantic import (
     AfterValidator,
     BeforeValidator,

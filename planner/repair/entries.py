@@ -1,8 +1,9 @@
 """What a repair works on: the steps that a model wrote, each with the position at which it wrote it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from planner.check import Known
 from planner.diagnostics import Diagnostic, pointer
@@ -10,8 +11,7 @@ from planner.plan import AnyStep, Draft
 from planner.references import Reference, Unreadable, rewrite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A step and its position in the answer."""
 
     at: int
@@ -30,8 +30,7 @@ class Entry:
         return self.changed(**{place[1:]: rewrite(value, written) for place, value in self.step.texts()})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What the entries stand on: what the run has, the draft that they extend and can't change, and how many there may be."""
 
     known: Known

@@ -1,7 +1,8 @@
 """Old results as one line each, which still says where the whole can be read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from registry.context.cutting import READ_RESULT
 from registry.context.estimating import message_tokens

@@ -1,7 +1,8 @@
 """A conversation that goes on: while there is room for all of it, a lap costs no more than what is new in it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from registry.context.estimating import request_tokens
 from registry.context.guard import NO_HANDLES, ContextGuard, Fitted, as_read
@@ -9,8 +10,7 @@ from registry.context.pairing import repaired
 from registry.messages import Message, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
+class _Past(Struct, frozen=True):
     """Messages that need no repair, as they are and as they are shown, and the tokens of either."""
 
     messages: tuple[Message, ...] = ()

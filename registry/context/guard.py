@@ -1,8 +1,10 @@
 """The guard of a model's window: what of a conversation is sent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.context.condensing import condensed, handle_of
 from registry.context.cutting import LONGEST_RESULT, previewed
@@ -24,16 +26,14 @@ NO_HANDLES: Mapping[str, str] = {}
 EMPTY = "empty result"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, frozen=True, kw_only=True):
     """That messages were left out or cut: how many there were, and how many of them are still there."""
 
     original_messages: int
     kept_messages: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class Fitted(Struct, frozen=True, kw_only=True):
     """Messages that may be sent. `compaction` is None when none had to go; `usage` is what a summary of those cost."""
 
     messages: tuple[Message, ...]

@@ -1,8 +1,10 @@
 """What goes when not everything fits, and what stays whatever else goes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NoReturn
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from registry.context.condensing import handle_of
 from registry.context.cutting import READ_RESULT, fit_texts
@@ -20,8 +22,7 @@ _NAMES_TOKENS = 120
 """What the mark of a gap may take, and the handles that it names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trimming:
+class Trimming(Struct, frozen=True, kw_only=True):
     """What is to be had of messages in `room` tokens. `handles` are as in `ContextGuard.govern`.
 
     A conversation that `goes_on` gives way in steps, and its pins leave half of the room to the rest.

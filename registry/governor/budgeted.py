@@ -3,10 +3,10 @@
 import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from decimal import Decimal
 
 import anyio
+from msgspec.structs import replace
 
 from registry.budget import Budget, Reservation, Spending
 from registry.calls import Call

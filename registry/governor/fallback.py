@@ -3,7 +3,8 @@
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.errors import (

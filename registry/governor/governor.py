@@ -3,11 +3,11 @@
 import math
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 
 import anyio
 from anyio.lowlevel import RunVar
+from msgspec.structs import replace
 
 from registry.allowances import Allowances
 from registry.calls import Call

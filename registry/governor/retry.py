@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.errors import (

@@ -1,8 +1,9 @@
 """What is known of well-known models. Settings override it; an unknown model is taken for a common one of its provider."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from registry.models.model import Abilities
 from registry.models.names import ModelName
@@ -13,8 +14,7 @@ _CALLING: Abilities = MappingProxyType({"tool_call": True})
 _GRAMMAR: Abilities = MappingProxyType({"json_mode": True, "json_schema": True})
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A model's abilities, and its context window in tokens, None when unknown."""
 
     abilities: Abilities

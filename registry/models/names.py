@@ -1,7 +1,8 @@
 """How users name a model: `provider:model`."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from registry.errors import ConfigurationError
 
@@ -9,8 +10,7 @@ _PROVIDER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _ADDRESSES = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
+class ModelName(Struct, frozen=True):
     """A provider (`openai`, `local`, ...) or an endpoint's address, and the name that it knows the model by.
 
     `model` is empty where the provider has a default, as in `local`.

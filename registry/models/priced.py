@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.errors import ModelError

@@ -6,10 +6,12 @@ it asks the network only for programs that tell it to, and we never do. Without 
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 from importlib.util import find_spec
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from registry.errors import ConfigurationError
 from registry.models.names import ModelName
@@ -21,8 +23,7 @@ _DATE = re.compile(r"[-@](?:20\d\d)-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])$
 _GIVEN_AWAY = ":free"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """US dollars for a million tokens. Without prices of their own, cached tokens cost what the rest of the input does.
 
     Raises `ConfigurationError` for what is no amount of money, a float too: it would not be the amount that was written.
@@ -55,8 +56,7 @@ class Price:
         return Tariff(charge=self.charge, alias=alias, free=not costly)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tariff:
+class Tariff(Struct, frozen=True, kw_only=True):
     """How a model's requests are charged. `alias` is the other name that its price stands under, None for its own.
 
     A `free` one costs nothing, however many tokens there were.

@@ -1,9 +1,10 @@
 """What a model can really do, found by asking it: for a token, a tool call, a JSON object, and one of a given schema."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.calls import NO_CALL
 from registry.errors import BadArguments, Garbled, ModelError, Refused, Unreachable
@@ -20,16 +21,14 @@ MOST_TOKENS = 512
 """The cap of a reply that is to show an ability. A model that thinks first needs the room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one question came to, and the seconds that took, queueing not included."""
 
     said: Reply | ModelError
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
+class Probed(Struct, frozen=True, kw_only=True):
     """What a model turned out to be.
 
     It is `reachable` if any question got a reply. `can` says of each ability whether the model showed it, None where that can't
@@ -44,8 +43,7 @@ class Probed:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Question:
+class _Question(Struct, frozen=True, eq=False):
     """A question that lets a model show an ability. `fault` says why a reply does not show it, None if it does."""
 
     request: Request

@@ -1,7 +1,6 @@
 """A model as settings describe it, before anything is connected."""
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from registry.models.model import Abilities
@@ -9,8 +8,7 @@ from registry.models.names import ModelName
 from registry.models.prices import Price
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSpec:
+class ModelSpec(Struct, frozen=True, kw_only=True):
     """One model to connect.
 
     `name` is what hints call it, the provider's and model's by default. `base_url` and `api_key` are None for the provider's

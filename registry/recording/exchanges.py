@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any, Literal, Self
 
-from pydantic import TypeAdapter
+from msgspec import Struct, convert
+from msgspec.structs import fields
 
 from registry.digests import digest
 from registry.errors import (
@@ -49,8 +48,7 @@ _KINDS: Mapping[str, type[ModelError]] = {
 _FACTS = ("endpoint", "why", "retry_after", "status", "parameter", "codes", "needs", "lacking")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedError:
+class RecordedError(Struct, frozen=True, kw_only=True):
     """A `ModelError` as it is kept. One of a kind that is not ours is kept as the nearest kind that is."""
 
     kind: str
@@ -73,8 +71,7 @@ class RecordedError:
         return error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """A request and what came of it: a reply, an error, or neither for a stream that its reader left.
 
     `pieces` are what a stream showed before its end; a plain string is a piece of text.
@@ -87,8 +84,7 @@ class Exchange:
     error: RecordedError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """A file's content: whose replies these are, and all exchanges in the order in which the calls were made."""
 
     format: int
@@ -110,7 +106,7 @@ def decode(content: bytes) -> Recording:
     version = data.get("format") if isinstance(data, dict) else None
     if version != FORMAT:
         raise ValueError(f"its format is {version!r}, and this is for {FORMAT}")
-    return _adapter().validate_python(data)
+    return convert(data, Recording)
 
 
 def key_of(way: Way, request: Request) -> str:
@@ -120,17 +116,14 @@ def key_of(way: Way, request: Request) -> str:
 
 def lean(value: Any) -> Json:
     """The value as JSON, without the fields that have their defaults."""
-    if is_dataclass(value):
-        # Its role says what a message is, so it stays and comes first.
-        named = ((field, getattr(value, field.name)) for field in sorted(fields(value), key=lambda field: field.name != "role"))
-        return {field.name: lean(held) for field, held in named if field.name == "role" or held != field.default}
+    if isinstance(value, Struct):
+        # Which of several kinds it is comes first: of a message, its role.
+        kind = value.__struct_config__
+        told = {} if kind.tag_field is None else {kind.tag_field: kind.tag}
+        named = ((field, getattr(value, field.name)) for field in fields(value))
+        return told | {field.name: lean(held) for field, held in named if held != field.default}
     if isinstance(value, Mapping):
         return {key: lean(held) for key, held in value.items()}
     if isinstance(value, Decimal):
         return str(value)  # a float would lose digits
     return [lean(held) for held in value] if isinstance(value, list | tuple) else value
-
-
-@cache
-def _adapter() -> TypeAdapter[Recording]:
-    return TypeAdapter(Recording)

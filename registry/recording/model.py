@@ -3,12 +3,11 @@
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.errors import ConfigurationError, ModelError
@@ -164,8 +163,5 @@ def _read(path: Path) -> Recording | None:
         return None
     except OSError as error:
         raise ConfigurationError(f"the recording {path} can't be read: {error.strerror}") from error
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigurationError(f"{path} is no recording: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
     except ValueError as error:
         raise ConfigurationError(f"{path} is no recording: {error}") from error

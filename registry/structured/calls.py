@@ -1,8 +1,11 @@
 """`structured_llm_call`: the one way to get typed data from a model."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.calls import Call
 from registry.context import cut
@@ -25,8 +28,7 @@ _MOST_CUT = 2
 """Replies in a row that were cut off, after which a further one would be as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StructuredCallResult(Generic[T]):
+class StructuredCallResult(Struct, Generic[T], frozen=True, kw_only=True):
     """A typed answer.
 
     `raw` is the JSON value behind `value`. `rung` is the one that gave it, None when `value` is the caller's default.
@@ -76,8 +78,7 @@ async def structured_llm_call(
     return StructuredCallResult(value=default_value, raw=None, rung=None, attempts=len(climb.tried), usage=climb.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class _Missed:
+class _Missed(Struct, frozen=True):
     """A reply that gave no value, and what to tell the model. A reply that was `cut` off is not shown to it again."""
 
     why: str
@@ -85,8 +86,7 @@ class _Missed:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _NotOffered:
+class _NotOffered(Struct, frozen=True):
     """Nobody here knows this way of asking: by a refusal, or for want of a model that has the ability."""
 
     error: Refused | Unable

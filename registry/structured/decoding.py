@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from registry.messages import Json
 
@@ -24,8 +25,7 @@ class ConflictingKeys(ValueError):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """A JSON value, where its text ended, and what had to be changed to get it."""
 
     value: Json

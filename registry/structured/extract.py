@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from registry.messages import Json
 from registry.structured.decoding import ConflictingKeys, Decoded, decode, decode_at
 from registry.structured.mending import mended
@@ -22,16 +24,14 @@ _LOST_MEMBER = re.compile(r"""[\s}\]]* , \s* ["'“] [^"'“”\n]* ["'”] \s* 
 Why = Literal["nothing", "syntax", "truncated", "several", "duplicate_key", "schema"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """The value that was found. `notes` say what had to be repaired or passed over, empty for clean JSON."""
 
     value: Json
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """No value could be had. `why` is the kind of fault, `message` the sentence, for a model to read."""
 
     why: Why

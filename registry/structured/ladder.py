@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.errors import Refused
 from registry.messages import Json, Message, Reply, Request, ResponseFormat, Schema, SystemMessage, ToolCall, ToolSpec
@@ -15,8 +17,7 @@ from registry.structured.shapes import Shape
 RungName = Literal["native", "json", "text"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class Wanted(Struct, frozen=True, eq=False):
     """What a structured call asks for. `regex_fallback` finds a value in a text that `extract_json` can't read."""
 
     name: str
@@ -25,8 +26,7 @@ class Wanted:
     regex_fallback: Callable[[str], Json | None] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rung:
+class Rung(Struct, frozen=True, kw_only=True, eq=False):
     """One way to ask.
 
     `needs` lists abilities of which the model must have one, none for a rung that any model can take. `replies` is how often

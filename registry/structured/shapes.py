@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from registry.messages import Json, Schema
@@ -24,8 +24,7 @@ class Unfit(ValueError):
     """A value that does not fit. The sentence names the fields, for a model to read."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class Fit(Struct, frozen=True, eq=False):
     """A value that fits: as plain JSON, as its Python type, and whether it had to be converted."""
 
     raw: Json
@@ -33,8 +32,7 @@ class Fit:
     converted: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class Shape(Struct, frozen=True, eq=False):
     """A schema that can check.
 
     `check` returns the typed value or raises `Unfit`. `boxed` is an object schema in any case: where `schema` wants

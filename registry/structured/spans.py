@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CLOSES = {"{": "}", "[": "]"}
 _QUOTES = {'"': '"', "'": "'", "“": "”"}
@@ -24,8 +25,7 @@ _COMMENT_END = {"//": "\n", "/*": "*/"}
 _AFTER_STRING = re.compile(r"\s*(?:[,:}\]]|//|/\*|\\[nrt]|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A bracketed stretch of text. It is `even` when every bracket in it met its own kind."""
 
     start: int

@@ -4,9 +4,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from registry.errors import BadArguments, ToolFailed
 from registry.messages import Json, Schema, ToolSpec

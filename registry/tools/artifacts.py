@@ -2,13 +2,13 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _LONGEST_NAME = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(Struct, frozen=True, kw_only=True):
     """A tool returns it, alone or within a list or mapping. `media_type` is such as "text/html" or "image/png".
 
     `content` is text, or where it is `base64` the text of bytes; `of_bytes` makes that. No text is ever taken for an artefact.

@@ -12,7 +12,6 @@ from registry.calls import Call
 from registry.errors import BadArguments, ToolDenied, ToolError, ToolFailed, ToolTimedOut, TryAgain
 from registry.messages import Json, ToolCall
 from registry.origins import TRUSTED, Origins
-from registry.quick import quick
 from registry.tools.arguments import check_arguments, read_arguments, shortened
 from registry.tools.artifacts import Artifact, artifacts_in
 from registry.tools.function import FunctionTool
@@ -28,8 +27,6 @@ _Answer = tuple[str, Json, tuple[Artifact, ...]]
 
 EMPTY_RESULT = "empty result"
 """What a model reads when a tool returned nothing."""
-
-_observation = quick(Observation)
 
 
 async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call) -> Observation:
@@ -52,7 +49,7 @@ async def call_tool(tools: ToolRegistry, wanted: ToolCall, call: Call) -> Observ
         reason = as_tool_error(name, raised)
         error = type(reason).__name__
         text = as_utf8(str(reason)) or error
-    return _observation(
+    return Observation(
         call_id=wanted.id,
         name=name,
         text=text,

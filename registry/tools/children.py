@@ -15,11 +15,11 @@ import os
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
+from msgspec import Struct
 
 MOST_BYTES = 1_000_000
 """How much is kept of each of the two streams. What comes after it is read and dropped, so that the child isn't held up."""
@@ -28,8 +28,7 @@ GRACE = 1.0
 """Seconds between asking a child to end and making it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a child ended: its exit code, negative for the signal that ended it, and what it wrote to its two streams."""
 
     code: int

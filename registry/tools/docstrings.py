@@ -3,7 +3,8 @@
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _SECTION = re.compile(r"(args|arguments|parameters|params):?\s*", re.IGNORECASE)
 _UNDERLINE = re.compile(r"-{3,}\s*")
@@ -12,8 +13,7 @@ _NUMPY = re.compile(r"\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?")
 _PLAIN = re.compile(r":param\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class Described(Struct, frozen=True, kw_only=True):
     """`summary` is the first paragraph on one line; `parameters` says what each described parameter means."""
 
     summary: str = ""

@@ -28,6 +28,8 @@ from types import NoneType
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from pydantic import BaseModel
 
 from registry.messages import Json
@@ -97,6 +99,8 @@ def _members(value: object) -> object:
     """The mapping behind an object with named fields; anything else is itself."""
     if isinstance(value, BaseModel):
         return value.model_dump()
+    if isinstance(value, Struct):
+        return asdict(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return value

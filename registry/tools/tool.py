@@ -1,9 +1,10 @@
 """What a tool is: a callable that a model may ask for, and what we must know to run it safely."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct
 
 from registry.calls import Call
 from registry.errors import ConfigurationError
@@ -32,8 +33,7 @@ Probe = Callable[[str], Awaitable[object]]
 """Looks up what became of the call of this key: returns its result, or `ABSENT`. It must be sure of either."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTraits:
+class ToolTraits(Struct, frozen=True, kw_only=True):
     """How a tool may be run.
 
     `timeout` is seconds, None for none beyond the step's own. `retries` repeats a failed `pure` or `keyed` call so often, and
@@ -98,8 +98,7 @@ class Tool(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """What came back from one call, as the model will read it. Exactly one for every call.
 
     `error` is the kind of error (`UnknownTool`, `BadArguments`, ...) or None. `data` is the JSON value of a structured

@@ -6,11 +6,11 @@ which several endpoints announce in no other way.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from math import isfinite
 
 import orjson
+from msgspec import Struct
 
 from registry.errors import ModelError, Overloaded, Refused, Unauthorized, WindowExceeded
 from registry.messages import Json
@@ -69,8 +69,7 @@ _OUTRANKING = {
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Complaint:
+class _Complaint(Struct, frozen=True, kw_only=True):
     """An error body, read. `codes` are all the codes and types that it names, in lower case."""
 
     message: str

@@ -6,8 +6,9 @@ be an everyday word. The largest cap they take is never anywhere else.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
 from functools import lru_cache
+
+from msgspec.structs import fields, replace
 
 from registry.errors import Refused
 from registry.expiring import Expiring

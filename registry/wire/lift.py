@@ -6,9 +6,9 @@ What is lifted here field by field serves whole replies and streams alike.
 import json
 import re
 from collections.abc import Collection, Mapping, Set
-from dataclasses import replace
 
 import orjson
+from msgspec.structs import replace
 
 from registry.errors import Garbled
 from registry.messages import Finish, Json, Reply, ToolCall

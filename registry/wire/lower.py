@@ -6,10 +6,10 @@ message and each tool is encoded once and then reused, so a long transcript cost
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 import orjson
+from msgspec.structs import replace
 
 from registry.messages import (
     AssistantMessage,

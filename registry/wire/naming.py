@@ -6,9 +6,11 @@ So on the wire it goes by a name that they take, in whatever the request says of
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.digests import digest
 from registry.messages import AssistantMessage, Message, Piece, Reply, Request, ToolSpec
@@ -25,8 +27,7 @@ _MARK = 8
 """Digits that set a name apart from others which would look the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
+class Naming(Struct, frozen=True):
     """How the tools of one request are called on the wire. `wire` and `own` hold those that go by another name there."""
 
     wire: Mapping[str, str]

@@ -1,10 +1,9 @@
 """What sets one kind of endpoint apart from another, as data."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WireRules:
+class WireRules(Struct, frozen=True, kw_only=True, eq=False):
     """One row of quirks. Rows are compared by identity, so wire forms can be cached by them.
 
     `json_schema`: it is taken to enforce a schema given as `response_format`. `named_tool_choice`: it can be told to call one

@@ -1,7 +1,8 @@
 """One request on its way to an endpoint, said anew where the endpoint refuses how it is said."""
 
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from registry.errors import ModelError, Refused
 from registry.governor.retry import cost_of

@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 import httpx
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from registry.calls import NO_CALL, Call
 from registry.errors import Garbled, ModelError, Overloaded, Refused, Truncated, Unauthorized, Unreachable, WindowExceeded

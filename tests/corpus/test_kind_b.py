@@ -6,7 +6,6 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ import anyio
 import httpx
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
 from orchestrator.dialects import Native

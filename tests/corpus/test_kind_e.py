@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,6 +25,7 @@ import orjson
 import pytest
 import structlog
 import trio
+from msgspec.structs import replace
 from pydantic import ValidationError
 from starlette.middleware.gzip import GZipMiddleware
 

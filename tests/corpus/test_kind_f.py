@@ -5,7 +5,6 @@ A case that has `deviates` goes by this engine's own rules in that point, for th
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import anyio
 import httpx
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from orchestrator import Orchestrator
 from orchestrator.agent import ReActAgent

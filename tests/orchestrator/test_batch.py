@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator import Limits, Orchestrator
 from orchestrator.agent import ReActAgent

@@ -1,10 +1,10 @@
 """What has to be said before a tool call runs, and by whom."""
 
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.clearance import HAPPENED, SKIPPED, InPlace, clearance
 from orchestrator.errors import OutcomeUnknown

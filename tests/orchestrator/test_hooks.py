@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
 from orchestrator.errors import DeniedByHook

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.events.facts import Answered, ModelFailed, ModelReplied, ToolEnded, ToolStarted
 from orchestrator.journalled import JournalledModel, JournalledTools

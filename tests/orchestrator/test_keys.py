@@ -1,8 +1,7 @@
 """What a call is, by content alone."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.events.facts import SCHEMA
 from orchestrator.keys import Digests, tool_digest

@@ -1,10 +1,10 @@
 """The one place where Facts are written, folded and announced; and the keys of calls."""
 
 from copy import deepcopy
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
 from orchestrator.events.facts import CancelRequested, Fact, ModelReplied, Phase, PhaseBegan, RunStarted, ToolEnded

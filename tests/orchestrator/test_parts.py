@@ -1,8 +1,7 @@
 """What a map or a plan is made of, and what its parts add up to. How they are walked: tests/orchestrator/test_walking.py."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.parts import gathered, parts_of
 from orchestrator.sight import Sight

@@ -1,9 +1,9 @@
 """What agents and the synthesis are told."""
 
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
 from orchestrator.prompts import (

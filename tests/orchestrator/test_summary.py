@@ -1,8 +1,7 @@
 """What a run came to, from its Facts alone."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.events.facts import Fact, ModelFailed, RunInterrupted, StepEnded, StepStarted, ToolEnded
 from orchestrator.events.recorded import Recorded

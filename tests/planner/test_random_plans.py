@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from planner.check import Known, check
 from planner.check.structure import structural_errors

@@ -1,10 +1,9 @@
 """Models behind the Messages API. What they share with all others is in tests/contracts."""
 
-from dataclasses import replace
-
 import httpx
 import orjson
 import pytest
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from registry.anthropic import AnthropicModel

@@ -1,9 +1,11 @@
 """Runs as the journal knows them, found by the beginning of their ids."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.cli.options import Options
 from orchestrator.cli.world import World, in_a_loop
@@ -22,8 +24,7 @@ SUGGESTED = 20
 """Ids that an error shows, the newest ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """A run and all its Facts, none where it is damaged."""
 
     listed: Listed

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from orchestrator.cli.asked import Asked
 from orchestrator.cli.ending import ACHIEVED, NOT_ACHIEVED, say

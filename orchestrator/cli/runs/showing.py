@@ -3,11 +3,11 @@
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
 import orjson
+from msgspec.structs import replace
 
 from orchestrator.cli.ending import ACHIEVED
 from orchestrator.cli.forecasting import beside_actual, experience_of, forecast_of

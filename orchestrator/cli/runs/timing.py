@@ -3,10 +3,10 @@
 import math
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import orjson
+from msgspec import to_builtins
 
 from orchestrator.cli.ending import ACHIEVED, say
 from orchestrator.cli.options import Options
@@ -78,8 +78,8 @@ def summary_line(shown: Timeline) -> str:
 
 def timeline_report(shown: Timeline) -> dict[str, Json]:
     """The same for programs. Times are seconds since the run began."""
-    rows = [{**asdict(row), "stretches": [stretch._asdict() for stretch in row.stretches]} for row in shown.rows]
-    return {**asdict(shown), "rows": rows, "path": list(shown.path), "parallelism": shown.parallelism}
+    rows = [{**to_builtins(row), "stretches": [stretch._asdict() for stretch in row.stretches]} for row in shown.rows]
+    return {**to_builtins(shown), "rows": rows, "path": list(shown.path), "parallelism": shown.parallelism}
 
 
 def write_svg(file: Path, past: Recalled, shown: Timeline) -> None:

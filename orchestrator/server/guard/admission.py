@@ -1,8 +1,8 @@
 """Whether a request is let in: who asks, from where, and what for. Nothing of its body is read for that."""
 
-from dataclasses import dataclass
 from typing import assert_never
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from orchestrator.server.guard import refusals
@@ -16,8 +16,7 @@ from orchestrator.server.guard.tokens import Grant
 from orchestrator.server.guard.visits import Visit
 
 
-@dataclass(frozen=True, slots=True)
-class Anybody:
+class Anybody(Struct, frozen=True):
     """Whoever asks may, and nobody knows who it is."""
 
 

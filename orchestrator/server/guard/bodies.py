@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive
 
@@ -14,8 +14,7 @@ _TEXTS = re.compile(rb'"[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyLimits:
+class BodyLimits(Struct, frozen=True, kw_only=True):
     """`size` in bytes, `seconds` for all of it, `depth` of arrays and objects in each other, `values` in all of them."""
 
     size: int = 1024 * 1024
@@ -24,18 +23,15 @@ class BodyLimits:
     values: int = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class TooLarge:
+class TooLarge(Struct, frozen=True):
     """It has more bytes than it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooSlow:
+class TooSlow(Struct, frozen=True):
     """It has not come whole in its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooDeep:
+class TooDeep(Struct, frozen=True):
     """`why` says what there is too much of."""
 
     why: str

@@ -1,12 +1,11 @@
 """What anybody may ask of the server at most."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from orchestrator.server.guard.bodies import BodyLimits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardLimits:
+class GuardLimits(Struct, frozen=True, kw_only=True):
     """For each tenant: requests a second (`rate`), so many at once (`burst`), and event streams that are open.
 
     `body` holds for each request.

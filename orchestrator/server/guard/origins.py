@@ -6,7 +6,8 @@ choose the headers Host, Origin and Sec-Fetch-Site.
 
 import ipaddress
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared with, not bound to
@@ -15,8 +16,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts:
+class Hosts(Struct, frozen=True):
     """The names by which the server is known, in small letters and without ports.
 
     `addresses`: any address will do as well. A name can be made to point at us, an address always says where it leads.

@@ -1,8 +1,8 @@
 """What those are told who are not let in."""
 
 import math
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from orchestrator.server.problems import problem
@@ -10,8 +10,7 @@ from orchestrator.server.problems import problem
 _REALM = 'Bearer realm="dagwright"'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """`slug` names the kind of problem, `detail` says what to change. It quotes nothing of what was sent."""
 
     status: int

@@ -5,10 +5,10 @@ route that was added later, and no redirect for a slash too many.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fastapi import FastAPI
 from fastapi.routing import RouteContext, iter_route_contexts
+from msgspec import Struct
 from starlette.routing import Match, Mount, Route
 from starlette.types import Scope
 
@@ -16,20 +16,17 @@ from orchestrator.server.guard.policies import Policy, policy_of
 from registry.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True)
-class NoRoute:
+class NoRoute(Struct, frozen=True):
     """Nothing is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherMethods:
+class OtherMethods(Struct, frozen=True):
     """Something is there, for these methods."""
 
     methods: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The routes of an app in the order in which it looks at them, each with its policy."""
 
     routes: tuple[tuple[RouteContext, Policy], ...]

@@ -11,10 +11,10 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from orchestrator.server.guard.secret_files import read_private, write_private
@@ -30,8 +30,7 @@ _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Struct, frozen=True, kw_only=True):
     """What a token is good for: everything of its tenant, or only reading it."""
 
     tenant: str

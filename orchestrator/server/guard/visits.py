@@ -1,8 +1,8 @@
 """What the head of a request says that matters to whether it is let in."""
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import Scope
@@ -15,8 +15,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _BEARER = re.compile(r"bearer( .*|)", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     """Texts are empty where the head does not say. `tokens` has one for each Authorization header of the kind Bearer.
 
     `peer` is an address, `site` the browser's own word on where the page is (Sec-Fetch-Site), `cookie` that of the session.

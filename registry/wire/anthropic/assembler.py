@@ -1,7 +1,9 @@
 """From the events of a stream of the Messages API to the pieces of a reply, and at its end to the whole of it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from registry.errors import Garbled, Truncated, Unreachable
 from registry.messages import Json, ReasoningPiece, Reply, TextPiece, ToolCall

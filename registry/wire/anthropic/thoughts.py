@@ -5,7 +5,8 @@ A thought bears a signature, or is encrypted as a whole. One that has neither ca
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from registry.messages import Json
 from registry.wire.surrogates import encoded
@@ -14,8 +15,7 @@ _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
 """The kinds of blocks that are thoughts, with the field that makes them good for sending back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
+class Thought(Struct, frozen=True, kw_only=True):
     """A block as it came. Before it stand so many characters of the reply's text and so many of its calls."""
 
     block: dict[str, Json]

@@ -1,13 +1,13 @@
 """`dagwright forecast`, and caps on what a plan takes."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.cli.asked import read_written, sound
 from orchestrator.cli.forecasting import excess, forecast_of

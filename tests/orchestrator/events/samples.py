@@ -1,7 +1,8 @@
 """One event of every type, or several where a type has several shapes, for the tests of everything that reads events."""
 
-from dataclasses import replace
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from orchestrator.events.facts import (
     Answered,

@@ -1,8 +1,9 @@
 """A run's figures, as programs read them."""
 
 import json
-from dataclasses import replace
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from orchestrator.events.figures import plain, told
 from tests.orchestrator.events.samples import REPORT, SUMMARY

@@ -1,10 +1,10 @@
 """What watchers are told of each event."""
 
 import json
-from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from orchestrator.events.facts import AnswerWritten, ModelReplied, PhaseBegan, StepEnded, ToolStarted
 from orchestrator.events.project import PREVIEW, ChannelMessage, project

@@ -106,7 +106,7 @@ async def test_a_bad_tail_is_cut_and_said_so(path: Path) -> None:
         assert [fact("a"), fact("b"), TailCut(records=2), fact("e")] == [each.event for each in await journal.read("r")]
         assert [1, 2, 3, 4] == [recorded.seq for recorded in await journal.read("r")]
     with closing(sqlite3.connect(path)) as database:
-        assert [(3, b'{"text":"c","kind":"interrupt_received"'), (4, b'{"text":"d","kind":"interrupt_received"')] == (
+        assert [(3, b'{"kind":"interrupt_received","text":"c"'), (4, b'{"kind":"interrupt_received","text":"d"')] == (
             database.execute("SELECT seq, line FROM damaged ORDER BY seq").fetchall()
         )
 
@@ -127,7 +127,7 @@ async def test_every_byte_of_the_last_records(path: Path) -> None:
     async with in_file(path) as journal:
         cuts = []
         for back in (1, 2, 3):
-            for length in range(len(b'{"text":"a","kind":"interrupt_received"}')):
+            for length in range(len(b'{"kind":"interrupt_received","text":"a"}')):
                 cuts.append((f"{back}/{length}", back, length))
                 writer = await claimed(journal, cuts[-1][0])
                 await writer.append(*map(line, "abcd"))

@@ -1,9 +1,9 @@
 """The answer of one agent, as it is streamed to the user."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
 from orchestrator.errors import DeniedByHook

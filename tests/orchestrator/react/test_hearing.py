@@ -1,8 +1,7 @@
 """When an agent hears what the user says, and that it hears it there again."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.agent import AgentResult, ReActAgent
 from orchestrator.events.facts import InterruptHeard, InterruptReceived, ModelReplied

@@ -1,10 +1,10 @@
 """What a request asks for, against what the server has."""
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.limits import Limits
 from orchestrator.server.asking import NARROWED, Means, Setup, named_by

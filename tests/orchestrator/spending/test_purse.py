@@ -1,12 +1,12 @@
 """Runs with limits: what they keep to, how they land, and what they say of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator import Answer, Limits, MemoryJournal, Orchestrator
 from orchestrator.errors import BudgetExhausted

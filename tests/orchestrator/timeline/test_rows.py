@@ -1,11 +1,11 @@
 """The timeline of a run."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator import MemoryJournal, Orchestrator
 from orchestrator.answering import decide

@@ -1,9 +1,9 @@
 """A timeline as a picture."""
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.timeline.rows import Row, Timeline
 from orchestrator.timeline.stretches import Stretch

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from orchestrator.settings import ModelSettings, Settings

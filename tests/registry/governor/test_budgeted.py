@@ -1,11 +1,11 @@
 """Each attempt is set aside before it leaves and settled after it, and always leaves with a cap."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from registry.budget import Amounts, Budget
 from registry.calls import NO_CALL, Call

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from registry.calls import NO_CALL
 from registry.errors import Garbled, ModelError, Overloaded, Refused, Truncated, Unreachable

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -19,6 +18,7 @@ from genai_prices.types import (
     Tier,
     TieredPrices,
 )
+from msgspec.structs import replace
 
 from registry.errors import ConfigurationError
 from registry.models.names import ModelName

@@ -1,8 +1,7 @@
 """What a replay says of a request that it does not know."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from registry.messages import AssistantMessage, Request, SystemMessage, ToolSpec, UserMessage
 from registry.recording.differences import described, instead

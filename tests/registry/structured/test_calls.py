@@ -1,10 +1,10 @@
 """Typed answers: which rung is asked, when it steps down, and what it all costs."""
 
-from dataclasses import replace
 from datetime import date
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter
 
 from registry.calls import Call

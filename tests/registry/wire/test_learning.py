@@ -1,11 +1,11 @@
 """What refusals teach."""
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from registry.errors import Refused
 from registry.wire.learning import adjusted, learn, learnt

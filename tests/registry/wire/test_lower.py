@@ -1,9 +1,8 @@
 """The bytes of a request."""
 
-from dataclasses import replace
-
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from registry.messages import (
     AssistantMessage,

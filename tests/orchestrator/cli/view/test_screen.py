@@ -112,7 +112,7 @@ async def test_a_json_line_to_the_letter() -> None:
 
     await watch(stream(PLANNING[1:2]), JsonLines(out))
 
-    event = {"phase": "planning", "total_tools": 0, "kind": "phase_began"}
+    event = {"kind": "phase_began", "phase": "planning", "total_tools": 0}
     assert json.dumps({"seq": 1, "time": 0.0, "run": "r1", "event": event}, separators=(",", ":")) + "\n" == out.getvalue()
 
 

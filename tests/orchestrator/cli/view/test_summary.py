@@ -1,9 +1,9 @@
 """The end of a run in a few lines."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from orchestrator.cli.view.summary import summary_lines
 from orchestrator.events.facts import RunOutcome

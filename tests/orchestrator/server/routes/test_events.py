@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from orchestrator import MemoryJournal
 from orchestrator.events.project import project
