@@ -1,8 +1,7 @@
 """The ledger of one run: the one place where Facts are written, folded and announced, in that order."""
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from orchestrator.errors import RunError
-from orchestrator.events.facts import Fact, ModelReplied, PhaseBegan, StepStarted, ToolStarted
+from orchestrator.events.facts import Fact, PhaseBegan, StepStarted, ToolStarted
 from orchestrator.events.glimpses import Glimpse
 from orchestrator.events.recorded import Recorded
 from orchestrator.journal.memory import MemoryJournal, MemoryWriter
@@ -20,7 +19,7 @@ from orchestrator.ports import Ports
 from orchestrator.sharing import Sharing
 from orchestrator.state import RunState
 from orchestrator.watching import Telling
-from registry.calls import Call, Purpose
+from registry.calls import Call
 
 CLAIM_SECONDS = 30.0
 """How long a claim outlives its holder's last sign of life."""
@@ -52,8 +51,7 @@ class Ledger:
         self._writer, self._journal, self._now = writer, journal, now
         self._at_once = writer.write if isinstance(writer, MemoryWriter) else None
         self._counted: dict[str, dict[tuple[str, int], int]] = {}
-        self._answered: Counter[tuple[str, Purpose, str]] = Counter()
-        self._listeners: list[Listener] = []
+        self._listeners: dict[type[object], list[Listener]] = {}
         self._told = 0
         self._next: _Batch | None = None
         self._pen = _Pen()
@@ -72,8 +70,11 @@ class Ledger:
         line = (fact, self._now().timestamp())
         if self._at_once is not None and self._pen.free:  # where nothing has to be waited for, nobody comes in between
             recorded = self._at_once(line)
-            for each in (recorded,) if recorded.seq == self._told + 1 else await self._fresh((recorded,)):
-                self._announce(each)
+            if recorded.seq == self._told + 1:
+                self._announce(recorded)
+            else:
+                for each in await self._fresh((recorded,)):
+                    self._announce(each)
             return recorded
         if self._pen.free and self._next is None:
             return (await self._write((line,)))[0]
@@ -89,12 +90,12 @@ class Ledger:
             raise batch.error
         return batch.recorded[place]
 
-    async def jot(self, fact: Fact) -> None:
+    def jot(self, fact: Fact) -> Awaitable[object]:
         """`record` for what may be read a moment later: where others are about to write, it goes with theirs at no delay."""
         if self._next is None or self.state.cancelled:
-            await self.record(fact)
-        else:
-            self._next.add((fact, self._now().timestamp()))
+            return self.record(fact)
+        self._next.add((fact, self._now().timestamp()))
+        return _added()
 
     async def catch_up(self) -> None:
         """Take in what others have written to this run."""
@@ -122,13 +123,15 @@ class Ledger:
         self.telling.tell(Recorded(seq=None, time=self._now().timestamp(), run=self.run, event=glimpse))
 
     @contextmanager
-    def listening(self, listener: Listener) -> Iterator[None]:
-        """Within the block the listener hears of each new Fact, whoever wrote it, when it has been folded."""
-        self._listeners.append(listener)
+    def listening(self, listener: Listener, *kinds: type[Fact]) -> Iterator[None]:
+        """Within the block the listener hears of each new Fact of these kinds, whoever wrote it, when it has been folded."""
+        for kind in kinds:
+            self._listeners.setdefault(kind, []).append(listener)
         try:
             yield
         finally:
-            self._listeners.remove(listener)
+            for kind in kinds:
+                self._listeners[kind].remove(listener)
 
     def key(self, call: Call, kind: str, digest: str, *, across_attempts: bool = False) -> str:
         """The key of the next call of this content in this scope. An effect has one key `across_attempts`."""
@@ -140,7 +143,7 @@ class Ledger:
 
     def answered(self, call: Call) -> int:
         """How many replies are written down to calls of this scope, purpose and attempt."""
-        return self._answered[(call.scope, call.purpose, "" if call.attempt == 1 else str(call.attempt))]
+        return self.state.answered[call.scope, call.purpose, "" if call.attempt == 1 else str(call.attempt)]
 
     def rewind(self, scope: str) -> None:
         """All calls of the scope are about to be made again, from the first one on: each finds the key that it had."""
@@ -187,12 +190,13 @@ class Ledger:
     def _announce(self, recorded: Recorded) -> None:
         self._told += 1
         self.state.fold(recorded.event)
-        if isinstance(recorded.event, ModelReplied):
-            reply = recorded.event
-            self._answered[(reply.scope, reply.purpose, reply.key.rpartition("/")[2].partition("@")[2])] += 1
         self.telling.tell(recorded)
-        for listener in self._listeners:
+        for listener in self._listeners.get(type(recorded.event), ()):
             listener(recorded)
+
+
+async def _added() -> None:
+    """What was to be done is done."""
 
 
 @dataclass(slots=True)

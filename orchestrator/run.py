@@ -119,7 +119,7 @@ class Run:
     async def live(self, story: Callable[[], Awaitable[Answer]]) -> None:
         """Tell the story to its end, and write down how it ended: the one way out of a run."""
         try:
-            with self._ledger.listening(self._hear):
+            with self._ledger.listening(self._hear, InterruptReceived, CancelRequested):
                 await self._lived(story)
         except LeaseLost as error:  # whoever holds the run now writes its end
             self._error = error

@@ -1,8 +1,9 @@
 """What the facts of a run fold to: all that a resumed run knows."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from orchestrator.errors import UnknownWaiting
 from orchestrator.events.facts import (
@@ -31,6 +32,7 @@ from orchestrator.events.recorded import Event
 from orchestrator.events.spending import ModelChosen
 from orchestrator.waiting import DECISIONS, Decision, Waiting
 from planner.results import Failed, StepResult
+from registry.calls import Purpose
 from registry.errors import there_are
 from registry.messages import Reply
 from registry.tools.tool import Observation
@@ -39,12 +41,16 @@ from registry.usage import Usage
 Attempt = tuple[str, int]
 """The scope of a step and which try it is, from 1."""
 
+Asked = tuple[str, Purpose, str]
+"""The scope and the purpose of calls, and which attempt they belong to, as their keys say it: nothing for the first."""
+
 
 @dataclass(slots=True)
 class RunState:
     """A fold over Facts, in their order. Nothing but `fold` changes it.
 
     `replies`, `observations` and `begun` go by call key; a call that was begun (so often) and has no observation is in doubt.
+    `answered` is how many replies there are.
     `steps` go by the scope of a step, which is its content and not its name, and by attempt; `starts` hold the step's name.
     `usage` is what all calls cost, failed ones too. `rounds` and `phases` are in the order they came; `rejected` are the rounds
     for which no plan was to be had, once for each time. `retried` are the tries that others followed within an attempt. `paused`
@@ -62,6 +68,7 @@ class RunState:
     retried: dict[Attempt, list[Failed]] = field(default_factory=dict)
     steps: dict[Attempt, StepResult] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
+    answered: Counter[Asked] = field(default_factory=Counter)
     begun: Counter[str] = field(default_factory=Counter)
     observations: dict[str, Observation] = field(default_factory=dict)
     paused: dict[str, Waiting] = field(default_factory=dict)
@@ -87,68 +94,125 @@ class RunState:
 
     def fold(self, fact: Event) -> None:
         """Take in one more Fact. A Glimpse changes nothing."""
-        match fact:
-            case ModelReplied():
-                self.replies.setdefault(fact.key, fact.reply)
-                self.usage += fact.reply.usage
-            case ModelFailed():
-                self.usage += fact.usage
-            case ToolStarted():
-                self.begun[fact.key] += 1
-            case ToolEnded():
-                self.observations.setdefault(fact.key, fact.observation)
-            case StepStarted():
-                self.starts.setdefault((fact.scope, fact.attempt), fact.step)
-            case StepEnded():
-                self.steps.setdefault((fact.scope, fact.attempt), fact.result)
-            case _:
-                self._fold_story(fact)
+        fold = _FOLDS.get(type(fact))
+        if fold is not None:
+            fold(self, fact)
 
-    def _fold_story(self, fact: Event) -> None:
-        match fact:
-            case RunStarted():
-                self.started = fact
-            case PhaseBegan() if fact.phase != "selecting_tools":  # which is no turn of the run, but of one of its agents
-                self.phases.append(fact)
-            case PlanReady():
-                self.rounds.append(fact)
-            case PlanRejected():
-                self.rejected.append(fact.round)
-            case VerdictReached():
-                self.verdicts.append(fact)
-            case AnswerWritten():
-                self.answer = self.answer or fact
-            case _:
-                self._fold_word(fact)
 
-    def _fold_word(self, fact: Event) -> None:
-        match fact:
-            case Answered():
-                self.answers.setdefault(fact.waiting, fact)
-            case CancelRequested():
-                self.cancelled |= not self.over
-            case StopRequested():
-                self.stopped = self.stopped or fact
-            case InterruptReceived() if fact.text.strip():
-                self.said.append(fact.text.strip())
-            case InterruptHeard():
-                self.heard.setdefault((fact.scope, fact.attempt, fact.place), fact.texts)
-            case RunEnded():
-                self.ended = fact
-                self.cancelled &= fact.outcome in ("failed", "cancelled")
-            case _:
-                self._fold_step(fact)
+def _model_replied(state: RunState, fact: ModelReplied) -> None:
+    state.replies.setdefault(fact.key, fact.reply)
+    state.usage += fact.reply.usage
+    _, _, attempt = fact.key.rpartition("/")[2].partition("@")
+    state.answered[fact.scope, fact.purpose, attempt] += 1
 
-    def _fold_step(self, fact: Event) -> None:
-        match fact:
-            case StepRetried():
-                self.retried.setdefault((fact.scope, fact.attempt), []).append(fact.result)
-            case StepPaused():
-                self.paused.setdefault(fact.waiting.id, fact.waiting)
-            case ModelChosen():
-                self.chosen.setdefault((fact.scope, fact.attempt), fact.model)
-            case _:
-                pass
+
+def _model_failed(state: RunState, fact: ModelFailed) -> None:
+    state.usage += fact.usage
+
+
+def _tool_started(state: RunState, fact: ToolStarted) -> None:
+    state.begun[fact.key] = state.begun.get(fact.key, 0) + 1
+
+
+def _tool_ended(state: RunState, fact: ToolEnded) -> None:
+    state.observations.setdefault(fact.key, fact.observation)
+
+
+def _step_started(state: RunState, fact: StepStarted) -> None:
+    state.starts.setdefault((fact.scope, fact.attempt), fact.step)
+
+
+def _step_ended(state: RunState, fact: StepEnded) -> None:
+    state.steps.setdefault((fact.scope, fact.attempt), fact.result)
+
+
+def _step_retried(state: RunState, fact: StepRetried) -> None:
+    state.retried.setdefault((fact.scope, fact.attempt), []).append(fact.result)
+
+
+def _step_paused(state: RunState, fact: StepPaused) -> None:
+    state.paused.setdefault(fact.waiting.id, fact.waiting)
+
+
+def _model_chosen(state: RunState, fact: ModelChosen) -> None:
+    state.chosen.setdefault((fact.scope, fact.attempt), fact.model)
+
+
+def _run_started(state: RunState, fact: RunStarted) -> None:
+    state.started = fact
+
+
+def _phase_began(state: RunState, fact: PhaseBegan) -> None:
+    if fact.phase != "selecting_tools":  # which is no turn of the run, but of one of its agents
+        state.phases.append(fact)
+
+
+def _plan_ready(state: RunState, fact: PlanReady) -> None:
+    state.rounds.append(fact)
+
+
+def _plan_rejected(state: RunState, fact: PlanRejected) -> None:
+    state.rejected.append(fact.round)
+
+
+def _verdict_reached(state: RunState, fact: VerdictReached) -> None:
+    state.verdicts.append(fact)
+
+
+def _answer_written(state: RunState, fact: AnswerWritten) -> None:
+    state.answer = state.answer or fact
+
+
+def _answered(state: RunState, fact: Answered) -> None:
+    state.answers.setdefault(fact.waiting, fact)
+
+
+def _cancel_requested(state: RunState, fact: CancelRequested) -> None:  # noqa: ARG001 (all folds are called alike)
+    state.cancelled |= not state.over
+
+
+def _stop_requested(state: RunState, fact: StopRequested) -> None:
+    state.stopped = state.stopped or fact
+
+
+def _interrupt_received(state: RunState, fact: InterruptReceived) -> None:
+    if fact.text.strip():
+        state.said.append(fact.text.strip())
+
+
+def _interrupt_heard(state: RunState, fact: InterruptHeard) -> None:
+    state.heard.setdefault((fact.scope, fact.attempt, fact.place), fact.texts)
+
+
+def _run_ended(state: RunState, fact: RunEnded) -> None:
+    state.ended = fact
+    state.cancelled &= fact.outcome in ("failed", "cancelled")
+
+
+_FOLDS: Mapping[type[Event], Callable[[RunState, Any], None]] = {
+    ModelReplied: _model_replied,
+    ModelFailed: _model_failed,
+    ToolStarted: _tool_started,
+    ToolEnded: _tool_ended,
+    StepStarted: _step_started,
+    StepEnded: _step_ended,
+    StepRetried: _step_retried,
+    StepPaused: _step_paused,
+    ModelChosen: _model_chosen,
+    RunStarted: _run_started,
+    PhaseBegan: _phase_began,
+    PlanReady: _plan_ready,
+    PlanRejected: _plan_rejected,
+    VerdictReached: _verdict_reached,
+    AnswerWritten: _answer_written,
+    Answered: _answered,
+    CancelRequested: _cancel_requested,
+    StopRequested: _stop_requested,
+    InterruptReceived: _interrupt_received,
+    InterruptHeard: _interrupt_heard,
+    RunEnded: _run_ended,
+}
+"""What each kind of Fact changes. Those that are not here change nothing: they are told, and not asked about later."""
 
 
 def folded(facts: Iterable[Event]) -> RunState:

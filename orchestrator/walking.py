@@ -33,7 +33,6 @@ from registry.calls import Call
 from registry.messages import Json
 
 _WHOLES = (MapStep, PlanStep)
-_TAKEN_UP = (Answered, StopRequested)
 
 
 class Settled(Struct, frozen=True, kw_only=True):
@@ -107,11 +106,11 @@ class Walk:
     async def _work_on(self) -> None:
         """Do what can be done now, and what answers allow that come meanwhile."""
 
-        def hear(recorded: Recorded) -> None:
-            if isinstance(recorded.event, _TAKEN_UP) and self._crew.at_work and self._take_up_answered():
+        def hear(_answer: Recorded) -> None:
+            if self._crew.at_work and self._take_up_answered():
                 self._crew.call()
 
-        with self._ledger.listening(hear):
+        with self._ledger.listening(hear, Answered, StopRequested):
             await self._crew.work()
 
     def _take_up_answered(self) -> bool:

@@ -18,7 +18,8 @@ class Telling:
     def tell(self, recorded: Recorded) -> None:
         """Add one event and wake whoever waits for it."""
         self._told.append(recorded)
-        self._wake()
+        if self._more is not None:
+            self._wake()
 
     def end(self) -> None:
         """Nothing will be told any more: watchers end after what they have not read yet."""

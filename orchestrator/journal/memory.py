@@ -8,7 +8,7 @@ from math import inf
 import anyio
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
-from orchestrator.events.facts import RunEnded, StepEnded, Word
+from orchestrator.events.facts import Fact, RunEnded, StepEnded, Word
 from orchestrator.events.recorded import Recorded, outcome_of
 from orchestrator.journal.durations import Remembered
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed, Outline
@@ -24,7 +24,7 @@ class _Claim:
 @dataclass(slots=True)
 class _Lines:
     recorded: list[Recorded] = field(default_factory=list)
-    outcomes: dict[str, dict[str, Recorded]] = field(default_factory=dict)
+    outcomes: dict[tuple[type[Fact], str], Recorded] = field(default_factory=dict)
     claims: dict[str, _Claim] = field(default_factory=dict)
     remembered: Remembered = field(default_factory=Remembered)
 
@@ -97,7 +97,8 @@ class MemoryWriter:
 
     def write(self, line: Line) -> Recorded:
         """`append` of one Fact, for those who know that nothing is waited for here."""
-        self._refuse_lost()
+        if self.epoch != self._claim.epoch:
+            self._refuse_lost()
         if abs(line[1] - self._renewed) > self._ttl / 10:
             self._renewed = line[1]
             self._hold()
@@ -120,18 +121,16 @@ class MemoryWriter:
         self._claim.until = anyio.current_time() + self._ttl
 
     def _written(self, line: Line) -> Recorded:
-        fact, time = line
-        known, outcomes = outcome_of(fact), None
-        if known:
-            outcomes = self._lines.outcomes.setdefault(fact.kind, {})
-            if known in outcomes:
-                return outcomes[known]
-        recorded = Recorded(seq=len(self._lines.recorded) + 1, time=time, run=self._run, event=fact)
-        self._lines.recorded.append(recorded)
-        if isinstance(fact, StepEnded):
-            self._lines.remembered.add(self._run, fact)
-        if outcomes is not None:
-            outcomes[known] = recorded
+        (fact, time), lines = line, self._lines
+        recorded = Recorded(seq=len(lines.recorded) + 1, time=time, run=self._run, event=fact)
+        outcome = outcome_of(fact)
+        if outcome:
+            first = lines.outcomes.setdefault((type(fact), outcome), recorded)
+            if first is not recorded:
+                return first
+        lines.recorded.append(recorded)
+        if type(fact) is StepEnded:
+            lines.remembered.add(self._run, fact)
         return recorded
 
 

@@ -113,7 +113,7 @@ async def test_what_others_write_is_taken_in_at_its_place() -> None:
     other = await journal.claim("r", holder="another", ttl=60, scope=WORD)
     await other.append((CancelRequested(why="enough"), 5.0))
 
-    with ledger.listening(lambda recorded: heard.append(recorded.event)):
+    with ledger.listening(lambda recorded: heard.append(recorded.event), CancelRequested, PhaseBegan):
         await ledger.record(PLANNING)
 
     assert ledger.state.cancelled
