@@ -1,17 +1,18 @@
-"""`dagwright pending`, `approve`, `reject`, `answer` and `cancel`: what a person says to a run."""
+"""`dagwright pending`, `approve`, `reject`, `answer`, `tell`, `stop` and `cancel`: what a person says to a run."""
 
 from collections.abc import Mapping
 from functools import partial
 
 import orjson
 
-from orchestrator.answering import cancel, decide
+from orchestrator.answering import cancel, decide, speak
 from orchestrator.cli.ending import ACHIEVED, NOT_ACHIEVED, say
 from orchestrator.cli.options import Options
 from orchestrator.cli.runs.recalling import Recalled, glanced_at, looked_at, recall, with_journal
 from orchestrator.cli.view import one_line, waiting_lines
 from orchestrator.cli.view.waits import shown, waiting_report
 from orchestrator.cli.world import World
+from orchestrator.events.facts import InterruptReceived, StopRequested
 from orchestrator.journal.protocol import Journal
 from orchestrator.standing import CLOSED, FINISHED
 from orchestrator.waiting import Decision, Waiting
@@ -62,6 +63,18 @@ def answer_run(
     return ACHIEVED
 
 
+def tell_run(world: World, name: str, text: str, options: Options) -> int:
+    """Sends a message to all agents of a run. Raises `ConfigurationError` for one that says nothing."""
+    if not text.strip():
+        raise ConfigurationError("there is nothing to tell: the message is empty")
+    return _spoken(world, name, InterruptReceived(text=text), options, heard="reads it", later="it is read")
+
+
+def stop_run(world: World, name: str, options: Options, *, why: str = "") -> int:
+    """Lets a run begin no further steps; what is under way finishes, and the answer is made from what there is."""
+    return _spoken(world, name, StopRequested(why=why), options, heard="stops it", later="it stops")
+
+
 def cancel_run(world: World, name: str, options: Options, *, why: str = "") -> int:
     """Ends a run for good, or says that it had ended in another way. Returns the exit code."""
 
@@ -77,6 +90,26 @@ def cancel_run(world: World, name: str, options: Options, *, why: str = "") -> i
         print(f"run {past.run} is cancelled; what was finished stays finished")
     else:
         print(f"run {past.run} will end as soon as {past.listed.holder or 'whoever works on it'} hears of it")
+    return ACHIEVED
+
+
+def _spoken(world: World, name: str, word: InterruptReceived | StopRequested, options: Options, *, heard: str, later: str) -> int:
+    """Says it to the run, unless that has ended, and prints who hears it, or when. Returns the exit code."""
+
+    async def said(journal: Journal) -> Recalled:
+        past = await recall(journal, name)
+        if past.standing not in FINISHED:
+            await speak(journal, past.run, word, ports=world.ports)
+        return past
+
+    past = with_journal(world, options, said)
+    if past.standing in FINISHED:
+        say(f"run {past.run} had ended already: {past.standing}")
+        return NOT_ACHIEVED
+    if past.listed.holder:
+        print(f"{past.listed.holder} {heard}")
+    else:
+        print(f"nobody works on run {past.run}: {later} after {options.next_command('resume', past.run)}")
     return ACHIEVED
 
 

@@ -21,6 +21,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or i
 MaybeRunId = Annotated[str, typer.Argument(metavar="[RUN]", help="The id of a run, or its beginning; every run without it.")]
 WaitingId = Annotated[str, typer.Argument(metavar="[ID]", help="The id of what waits, or its beginning.")]
 By = Annotated[str, typer.Option(metavar="NAME", help="Who says so, for the record.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for the record.")]
 
 
 @over_the_journal.command()
@@ -161,13 +162,37 @@ def logs(
 
 
 @over_the_journal.command()
-def cancel(
+def tell(
     context: typer.Context,
     run: RunId,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What its agents are to know.")],
     *,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for the record.")] = "",
     config: Config = None,
 ) -> None:
+    """Send a message to a run: every agent at work reads it, and the plan may change."""
+
+    def work(world: "World") -> int:
+        from orchestrator.cli.runs.answers import tell_run
+
+        return tell_run(world, run, text, Options(config=config))
+
+    _end(context, work)
+
+
+@over_the_journal.command()
+def stop(context: typer.Context, run: RunId, *, why: Why = "", config: Config = None) -> None:
+    """Let a run begin no further steps, and answer from what there is."""
+
+    def work(world: "World") -> int:
+        from orchestrator.cli.runs.answers import stop_run
+
+        return stop_run(world, run, Options(config=config), why=why)
+
+    _end(context, work)
+
+
+@over_the_journal.command()
+def cancel(context: typer.Context, run: RunId, *, why: Why = "", config: Config = None) -> None:
     """End a run for good."""
 
     def work(world: "World") -> int:

@@ -1,11 +1,11 @@
-"""`dagwright pending`, `approve`, `reject`, `answer`, `cancel`: what a person says to a run."""
+"""`dagwright pending`, `approve`, `reject`, `answer`, `tell`, `stop`, `cancel`: what a person says to a run."""
 
 import json
 
 import anyio
 import pytest
 
-from orchestrator.events.facts import Answered, RunEnded, RunSuspended, StepPaused
+from orchestrator.events.facts import Answered, InterruptReceived, RunEnded, RunSuspended, StepPaused, StopRequested, Word
 from orchestrator.state import RunState, folded
 from orchestrator.waiting import Waiting
 from tests.orchestrator.cli.terminal import ScriptedWorld, remembers, typed
@@ -175,3 +175,50 @@ def test_a_run_that_has_ended_stays_as_it_is(outcome: str, code: int) -> None:
 
     assert (code, f"dagwright: run abc had ended already: {outcome}\n") == (result.exit_code, result.stderr)
     assert not state(world).cancelled
+
+
+@pytest.mark.parametrize(
+    ("typed_in", "heard", "later", "word"),
+    [
+        pytest.param(
+            ["tell", "ab", "Leave out Oslo"], "reads it", "it is read", InterruptReceived(text="Leave out Oslo"), id="tell"
+        ),
+        pytest.param(["stop", "ab", "--why", "enough"], "stops it", "it stops", StopRequested(why="enough"), id="stop"),
+    ],
+)
+class TestSpeaking:
+    """What is said to a run that goes on, or will go on."""
+
+    def test_whoever_works_on_it_hears_of_it(self, typed_in: list[str], heard: str, later: str, word: Word) -> None:
+        """It is in the journal, and it is said who takes it up."""
+        world = waits(SEND, held=("abc",))
+
+        result = typed(*typed_in, world=world)
+
+        assert (0, f"somebody {heard}\n") == (result.exit_code, result.stdout)
+        assert word == anyio.run(world.kept.read, "abc")[-1].event
+
+    def test_it_waits_for_whoever_goes_on(self, typed_in: list[str], heard: str, later: str, word: Word) -> None:
+        """Where nobody does, the command is named."""
+        world = waits(SEND)
+
+        result = typed(*typed_in, world=world)
+
+        assert (0, f"nobody works on run abc: {later} after dagwright resume abc\n") == (result.exit_code, result.stdout)
+        assert word == anyio.run(world.kept.read, "abc")[-1].event
+
+    def test_nothing_is_said_to_a_run_that_has_ended(self, typed_in: list[str], heard: str, later: str, word: Word) -> None:
+        """It is as it is, and the exit code says that nobody heard."""
+        world = remembers({"abc": (*PLANNING, RunEnded(outcome="achieved", summary=SUMMARY))})
+
+        result = typed(*typed_in, world=world)
+
+        assert (1, "dagwright: run abc had ended already: achieved\n") == (result.exit_code, result.stderr)
+        assert word not in [recorded.event for recorded in anyio.run(world.kept.read, "abc")]
+
+
+def test_to_say_nothing_is_misuse() -> None:
+    """An empty message would be no message."""
+    result = typed("tell", "abc", " ", world=waits(SEND))
+
+    assert (2, "dagwright: there is nothing to tell: the message is empty\n") == (result.exit_code, result.stderr)

@@ -5,7 +5,7 @@ import pytest
 from tests.orchestrator.cli.terminal import remembers, typed
 from tests.orchestrator.cli.view.script import SCRIPT
 
-COMMANDS = ("resume", "pending", "approve", "reject", "answer", "runs", "show", "logs", "cancel", "gc")
+COMMANDS = ("resume", "pending", "approve", "reject", "answer", "runs", "show", "logs", "tell", "stop", "cancel", "gc")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -15,7 +15,7 @@ def test_every_command_explains_itself(command: str) -> None:
     assert f"  {command} " in typed("--help").stdout
 
 
-@pytest.mark.parametrize("command", ["resume", "approve", "reject", "answer", "show", "logs", "cancel"])
+@pytest.mark.parametrize("command", ["resume", "approve", "reject", "answer", "show", "logs", "tell", "stop", "cancel"])
 def test_a_command_for_one_run_needs_it(command: str) -> None:
     """Nothing is guessed."""
     assert 2 == typed(command, world=remembers({"r1": SCRIPT})).exit_code
