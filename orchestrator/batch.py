@@ -27,11 +27,11 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
 
     Raises the `StepError` of a call that is not to be gone without.
     """
-    keyed = [_keyed(tools, each, call) for each in wanted]
-    if len(keyed) == 1:  # as mostly: there is nothing to arrange
-        alone = await _observe(tools, *keyed[0], hooks)
+    if len(wanted) == 1:  # as mostly: there is nothing to arrange
+        alone = await observe_one(tools, wanted[0], call, hooks)
         await checkpoint_if_cancelled()
         return (alone,)
+    keyed = [tools.keyed(each, call) for each in wanted]
     seen: list[Observed] = []
     for group in _groups(tools, keyed):
         if any(isinstance(each, Waiting) for each in seen):
@@ -44,10 +44,9 @@ async def observe_all(tools: JournalledTools, wanted: Sequence[ToolCall], call: 
     return tuple(seen)
 
 
-def _keyed(tools: JournalledTools, wanted: ToolCall, call: Call) -> tuple[ToolCall, Call]:
-    name = tools.tools.meant(wanted.name)
-    meant = wanted if name == wanted.name else replace(wanted, name=name)
-    return meant, call.under(tools.key(meant, call))
+async def observe_one(tools: JournalledTools, wanted: ToolCall, call: Call, hooks: Hook) -> Observed:
+    """A batch of one call, for those who begin nothing after it without listening whether they are cancelled."""
+    return await _observe(tools, *tools.keyed(wanted, call), hooks)
 
 
 def _groups(tools: JournalledTools, keyed: Sequence[tuple[ToolCall, Call]]) -> Iterator[list[tuple[ToolCall, Call]]]:
@@ -113,23 +112,21 @@ async def _foreseen(tools: JournalledTools, group: Sequence[tuple[ToolCall, Call
 
 async def _observe(tools: JournalledTools, wanted: ToolCall, call: Call, hooks: Hook, turn: Turn | None = None) -> Observed:
     known = tools.recall(call)
-    # Providers name their calls anew in each attempt, and this may be the outcome of an earlier one.
-    seen = await _fresh(tools, wanted, call, hooks, turn) if known is None else replace(known, call_id=wanted.id)
-    if isinstance(seen, Waiting):
-        return seen
+    try:
+        if known is not None:  # providers name their calls anew in each attempt, and this may be the outcome of an earlier one
+            seen = replace(known, call_id=wanted.id)
+        else:
+            fresh = await tools.observe(await hooks.before_tool(wanted, call), call, turn=turn)
+            if isinstance(fresh, Waiting):
+                return fresh
+            seen = fresh
+    except (ToolDenied, DeniedByHook) as denial:
+        seen = _denied(wanted, denial)
+        await tools.observed(seen, call)
     try:
         return await hooks.after_tool(seen, call)
     except DeniedByHook as denial:
         return _denied(wanted, denial)
-
-
-async def _fresh(tools: JournalledTools, wanted: ToolCall, call: Call, hooks: Hook, turn: Turn | None) -> Observed:
-    try:
-        return await tools.observe(await hooks.before_tool(wanted, call), call, turn=turn)
-    except (ToolDenied, DeniedByHook) as denial:
-        seen = _denied(wanted, denial)
-        await tools.observed(seen, call)
-        return seen
 
 
 def _denied(wanted: ToolCall, denial: ToolDenied | DeniedByHook) -> Observation:

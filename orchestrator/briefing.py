@@ -11,7 +11,7 @@ from orchestrator.summarising import Summariser
 from orchestrator.trying import Tries
 from planner import Step
 from planner.references import quoted
-from planner.results import NO_USAGE, Failed, Results, Skipped, StepResult, Succeeded, is_untaken
+from planner.results import NO_USAGE, Failed, Skipped, StepResult, Succeeded, is_untaken
 from registry.context import fit_texts
 from registry.origins import Origins, joined
 from registry.usage import Usage
@@ -38,23 +38,27 @@ async def briefed(step: Step, sight: Sight, tries: Tries, *, window: int | None,
     """
     task = sight.worded(step.task)
     shown = quoted(step)
-    names = [name for name in step.depends_on if name not in shown and not is_untaken(sight.results[name])]
-    texts = [_text(sight.results[name]) for name in names]
-    fitted = texts if window is None else fit_texts(texts, window // 2)
+    before = {name: sight.results[name] for name in step.depends_on}
+    texts = {name: _text(result) for name, result in before.items() if name not in shown and not is_untaken(result)}
+    fitted = texts if window is None else dict(zip(texts, fit_texts([*texts.values()], window // 2), strict=True))
+    shortened = {name: text for name, text in texts.items() if fitted[name] != text}
     usage, waited = NO_USAGE, 0.0
-    for at, (name, text) in enumerate(zip(names, texts, strict=True)):
-        if summariser is not None and fitted[at] != text:
-            origins = _origins(sight.results, name)
-            told = await summariser.shorten(text, fitted[at], aim=task.value, origins=origins, call=sight.call)
-            fitted[at], usage, waited = told.text, usage + told.usage, waited + told.waited
-            summariser = None if told.absent else summariser
-    parts = [step_task(task.value, zip(names, fitted, strict=True), tool_hint=step.tool_hint)]
-    parts += [schema_request(step.output_schema)] if step.output_schema is not None else []
-    parts += [tries.told] if tries.told else []
+    for name, text in shortened.items():
+        if summariser is not None:
+            origins = _origins(before[name])
+            short = await summariser.shorten(text, fitted[name], aim=task.value, origins=origins, call=sight.call)
+            fitted[name], usage, waited = short.text, usage + short.usage, waited + short.waited
+            summariser = None if short.absent else summariser
+    parts = [step_task(task.value, fitted.items(), tool_hint=step.tool_hint)]
+    if step.output_schema is not None:
+        parts.append(schema_request(step.output_schema))
+    told = tries.told
+    if told:
+        parts.append(told)
     return Brief(
         question="\n\n".join(parts),
-        origins=joined(task.origins, tries.origins, *(_origins(sight.results, name) for name in step.depends_on)),
-        shortened={name: text for name, text, part in zip(names, texts, fitted, strict=True) if text != part},
+        origins=joined(task.origins, tries.origins, *map(_origins, before.values())),
+        shortened=shortened,
         usage=usage,
         waited=waited,
     )
@@ -70,6 +74,9 @@ def _text(result: StepResult) -> str:
             return f"(no result: {reason})"
 
 
-def _origins(results: Results, dependency: str) -> Origins:
-    result = results[dependency]
-    return result.origins if isinstance(result, Succeeded | Failed) else ()
+def _origins(result: StepResult) -> Origins:
+    match result:
+        case Succeeded(origins=origins) | Failed(origins=origins):
+            return origins
+        case Skipped():
+            return ()

@@ -102,11 +102,14 @@ class Compactor:
         or not well, the guard does. `compaction` is told when more is left out than the time before. Raises `NothingGained`
         and, as the guard does, `WindowExceeded`.
         """
-        whole = repaired(messages)
-        self._told = [past for past in self._told if whole[past.begin : past.end] == past.messages]
-        fitted, usage = self._governed(whole, tools, handles), Usage()
+        whole = tuple(messages)
+        if self._told:
+            whole = repaired(whole)
+            self._told = [past for past in self._told if whole[past.begin : past.end] == past.messages]
+        fitted = self._governed(whole, tools, handles)
         if fitted.compaction is None and not self._told:  # as in nearly all laps
             return fitted
+        whole, usage = repaired(whole), Usage()
         due = None if fitted.compaction is None else self._due(whole, tools)
         if due is not None and self._model is not None and self._failed < MOST_IN_VAIN:
             told = await Summariser(self._model).tell(due.replaced, hint, aim=_aim(whole), most=due.most, call=call)
@@ -114,13 +117,10 @@ class Compactor:
             fitted = self._governed(whole, tools, handles)
         return replace(fitted, usage=usage, compaction=self._news(whole, fitted))
 
-    def _governed(self, whole: Sequence[Message], tools: Sequence[ToolSpec], handles: Mapping[str, str]) -> Fitted:
-        view: list[Message] = []
-        at = 0
-        for past in self._told:
-            view += [*whole[at : past.begin], *past.shown]
-            at = past.end
-        return self._growing.govern([*view, *whole[at:]], tools, handles=handles)
+    def _governed(self, view: tuple[Message, ...], tools: Sequence[ToolSpec], handles: Mapping[str, str]) -> Fitted:
+        for past in reversed(self._told):
+            view = (*view[: past.begin], *past.shown, *view[past.end :])
+        return self._growing.govern(view, tools, handles=handles)
 
     def _due(self, whole: Sequence[Message], tools: Sequence[ToolSpec]) -> _Stretch | None:
         """What to tell in short: all that is not yet, but for the newest messages, for which half of the room is left.

@@ -1,9 +1,11 @@
 """Pure bookkeeping on the graph of a plan: which steps may start, in which order, and what a result changes."""
 
-from collections import deque
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from orchestrator.widths import Widths
 from planner import AnyStep, Plan
@@ -17,7 +19,7 @@ Place = tuple[int, ...]
 """Where a step stands: in its plan, and before that where the step stands that it is a part of."""
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A step that another one consists of. Its id is like no other; so are those that it `needs`, and those that it `forgives`
     whatever end they come to."""
 
@@ -27,7 +29,7 @@ class Part(NamedTuple):
 
     def after(self, fellow: str) -> "Part":
         """The part with its turn after that of a step which does the same, if there is one, however that one ends."""
-        return self if not fellow else self._replace(needs=(*self.needs, fellow), forgives=self.forgives | {fellow})
+        return self if not fellow else replace(self, needs=(*self.needs, fellow), forgives=self.forgives | {fellow})
 
 
 class Frontier:
@@ -55,7 +57,7 @@ class Frontier:
         self._whole: dict[str, str] = {}
         self._consists: dict[str, tuple[str, ...]] = {}
         self._left: dict[str, int] = {}
-        self._waiting: dict[str, list[str]] = {}
+        self._waiting: defaultdict[str, list[str]] = defaultdict(list)
         self._blockers: dict[str, int] = {}
         self._places: dict[str, Place] = {}
         self._ranks: dict[str, float] = {}
@@ -79,15 +81,13 @@ class Frontier:
         if [step.id for step in plan.steps[:present]] != list(self._top):
             raise ValueError("a growing plan keeps its present steps, in order")
         self._weights.update(weights)
-        self._ranks.update(ranks({step.id: step.depends_on for step in plan.steps}, self._weights))
-        self._top = tuple(step.id for step in plan.steps)
+        needs = {step.id: step.depends_on for step in plan.steps}
+        self._ranks.update(ranks(needs, self._weights))
+        self._top = tuple(needs)
         self._ready = [(-self._ranks[step_id], place, step_id) for _, place, step_id in self._ready]
         heapify(self._ready)
-        parts = [
-            Part(step, tuple(step.depends_on), forgiven(step.when)).after(fellows.get(step.id, ""))
-            for step in plan.steps[present:]
-        ]
-        return self._admit(parts, (), present)
+        parts = [Part(step, tuple(step.depends_on), forgiven(step.when)) for step in plan.steps[present:]]
+        return self._admit([part.after(fellows.get(part.step.id, "")) for part in parts] if fellows else parts, (), present)
 
     def expand(
         self,
@@ -195,10 +195,12 @@ class Frontier:
             name = part.step.id
             self._parts[name], self._places[name], self._blockers[name] = part, (*around, number), len(part.needs)
             for need in part.needs:
-                self._waiting.setdefault(need, []).append(name)
+                self._waiting[need].append(name)
         for part in parts:
             if not part.needs:
                 self._offer(part.step.id)
+        if not self.results:
+            return ()
         settled = dict(self.results)
         ends = [(settled[need], part.step.id) for part in parts for need in part.needs if need in settled]
         skipped = [skip for end, name in ends if (skip := self._passed(end, name)) is not None]
@@ -215,9 +217,8 @@ class Frontier:
     def _followed(self, skipped: Iterable[Skipped], *ended: StepResult) -> tuple[Skipped, ...]:
         """These, and what is skipped because of them or of what has ended, however far, in plan order."""
         found = {skip.step: skip for skip in skipped}
-        ahead = deque[StepResult]([*ended, *found.values()])
-        while ahead:
-            end = ahead.popleft()
+        ahead: list[StepResult] = [*ended, *found.values()]
+        for end in ahead:  # of which there become more on the way
             for name in self._waiting.get(end.step, ()):
                 skip = self._passed(end, name)
                 if skip is not None:

@@ -99,11 +99,11 @@ class CompositeHook(Hook):
             await self._ask(hook, f"iteration {iteration}", None, hook.before_iteration, iteration, call)
 
     async def should_stream(self, iteration: int) -> bool:
-        answers = [
-            await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration)
-            for hook in self._at["should_stream"]
-        ]
-        return any(answer is True for answer in answers)  # a word such as "false" is not
+        streams = False
+        for hook in self._at["should_stream"]:
+            answer = await self._ask(hook, f"iteration {iteration}", False, hook.should_stream, iteration)
+            streams = streams or answer is True  # a word such as "false" is not
+        return streams
 
     async def on_stream(self, piece: Piece, call: Call) -> None:
         for hook in self._at["on_stream"]:
@@ -163,6 +163,8 @@ def as_one(hook: Hook | None) -> CompositeHook:
 
 def same_place(rewritten: AnyStep, step: AnyStep) -> AnyStep:
     """The step as a hook left it. The graph is fixed by now: a hook that moves the step in it has refused it."""
+    if rewritten is step:
+        return step
     if (rewritten.id, tuple(rewritten.depends_on)) != (step.id, tuple(step.depends_on)):
         raise DeniedByHook(f"step {step.id!r}", "it changed the step's id or dependencies")
     return rewritten

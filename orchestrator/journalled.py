@@ -47,7 +47,7 @@ class JournalledModel(ModelLayer):
             return known
         began = anyio.current_time()
         try:
-            reply = await self._in_time(lambda: self._inner.chat(request, call), call)
+            reply = await self._in_time(self._inner.chat(request, call), call)
         except ModelError as error:
             await self._failed(key, call, error)
             raise
@@ -64,7 +64,7 @@ class JournalledModel(ModelLayer):
         try:
             async with aclosing(self._inner.stream_chat(request, call)) as pieces:
                 whole = False
-                while (piece := await self._in_time(lambda: anext(pieces, None), call)) is not None:
+                while (piece := await self._in_time(anext(pieces, None), call)) is not None:
                     if isinstance(piece, Reply):
                         whole = True
                         await self._replied(key, call, piece, began)
@@ -109,28 +109,35 @@ class JournalledModel(ModelLayer):
             )
         )
 
-    async def _in_time(self, wait: Callable[[], Awaitable[T]], call: Call) -> T:
-        """What comes before the call's deadline. The doors scope their own waits; this covers models that have no door."""
-        if call.deadline is None:
-            return await wait()
-        with anyio.CancelScope(deadline=call.deadline + _GRACE):
-            return await wait()
+    def _in_time(self, wait: Awaitable[T], call: Call) -> Awaitable[T]:
+        """What comes before the call's deadline. Those that are punctual scope their own waits; this covers all others."""
+        return wait if self.punctual or call.deadline is None else self._bounded(wait, call.deadline + _GRACE)
+
+    async def _bounded(self, wait: Awaitable[T], deadline: float) -> T:
+        with anyio.CancelScope(deadline=deadline):
+            return await wait
         late = Unreachable(self.name, "no reply before the deadline")
         late.usage = UNMETERED
         raise late
 
 
 class JournalledTools:
-    """The tools of one scope. The intent is written before anything runs, and the outcome after it."""
+    """The tools of one scope. The intent is written before anything runs, and the outcome after it.
 
-    def __init__(self, tools: ToolRegistry, ledger: Ledger) -> None:
-        self.tools, self._ledger = tools, ledger
+    Where `ending` says that a scope ends with each of its calls, what a pure one came to is not waited for by itself: it is
+    written with that end, which nobody hears of before both are.
+    """
 
-    def key(self, wanted: ToolCall, call: Call) -> str:
-        """Allots the call's key. To be asked in call order, before any call of a batch starts."""
+    def __init__(self, tools: ToolRegistry, ledger: Ledger, *, ending: bool = False) -> None:
+        self.tools, self._ledger, self._ending = tools, ledger, ending
+
+    def keyed(self, wanted: ToolCall, call: Call) -> tuple[ToolCall, Call]:
+        """The call under its tool's own name, with its key. To be asked in call order, before any call of a batch starts."""
+        name = self.tools.meant(wanted.name)
+        meant = wanted if name == wanted.name else replace(wanted, name=name)
         # A pure call may well be made anew by the next attempt; an effect must not happen twice because of it.
-        effectful = _effect(self._tool(wanted.name)) != "pure"
-        return self._ledger.key(call, "tool", tool_digest(wanted), across_attempts=effectful)
+        effectful = _effect(self.tools.find(name)) != "pure"
+        return meant, call.under(self._ledger.key(call, "tool", tool_digest(meant), across_attempts=effectful))
 
     def recall(self, call: Call) -> Observation | None:
         """The outcome that was written down under `call.key` in an earlier life of the run, or None."""
@@ -143,9 +150,9 @@ class JournalledTools:
 
         `turn` is awaited before anything begins.
         """
-        state, tool = self._ledger.state, self._tool(wanted.name)
-        effect = _effect(tool)
-        if tool is not None:
+        state, tool = self._ledger.state, self.tools.find(wanted.name)
+        effect, begun = _effect(tool), state.begun.get(call.key, 0)
+        if tool is not None and (begun or tool.traits.asks):
             instead = await clearance(tool, wanted, call, state)
             if isinstance(instead, Waiting):
                 return instead
@@ -154,25 +161,29 @@ class JournalledTools:
                 return instead
         if turn is not None:
             await turn()
-        if not state.begun.get(call.key) or effect not in ("pure", "keyed"):
+        if not begun or effect not in ("pure", "keyed"):
             # An effect waits until it is written that it is meant to happen.
             await (self._ledger.jot if effect == "pure" else self._ledger.record)(_intent(wanted, call, effect))
-        if tool is None or not is_shared(tool):
-            return await self._made(wanted, call)
+        return await (self._made(tool, wanted, call) if tool is None or not is_shared(tool) else self._shared(tool, wanted, call))
+
+    async def _shared(self, tool: Tool, wanted: ToolCall, call: Call) -> Observation:
+        """What came of the same call, or of this one, and then others may take it."""
         sharing = self._ledger.sharing
-        taken = await sharing.taken(tool, wanted, call)
+        taken = sharing.kept(tool, wanted)
+        if taken is None and sharing.under_way(tool, wanted):
+            taken = await sharing.landed(tool, wanted, call)
         if taken is not None:
             return await self._taken(taken, wanted, call)
         flight = sharing.begin(tool, wanted, call)
         try:
-            flight.came = await self._made(wanted, call)
+            flight.came = await self._made(tool, wanted, call)
         finally:
             sharing.end(flight)
         return flight.came
 
     async def foresee(self, wanted: ToolCall, call: Call) -> Waiting | None:
         """What the call will wait for when it is its turn, as far as that can be said now. Nothing runs."""
-        tool = self._tool(wanted.name)
+        tool = self.tools.find(wanted.name)
         if tool is None or call.key in self._ledger.state.observations:
             return None
         instead = await clearance(tool, wanted, call, self._ledger.state)
@@ -180,21 +191,15 @@ class JournalledTools:
 
     async def observed(self, observation: Observation, call: Call, *, same_as: str = "") -> None:
         """Write down an outcome, also of a call that was refused before it could run."""
-        await self._ledger.record(
-            ToolEnded(
-                key=call.key,
-                scope=call.scope,
-                step=call.label,
-                iteration=call.iteration,
-                observation=observation,
-                same_as=same_as,
-            )
-        )
+        await self._ledger.record(_outcome(observation, call, same_as))
 
-    async def _made(self, wanted: ToolCall, call: Call) -> Observation:
+    async def _made(self, tool: Tool | None, wanted: ToolCall, call: Call) -> Observation:
         observation = await call_tool(self.tools, wanted, call)
         if observation.error is not None:
             observation = bounded(self.tools, observation, call, (recorded.event for recorded in self._ledger.facts))
+        elif self._ending and tool is not None and tool.traits.effect == "pure" and not tool.traits.cacheable:
+            await self._ledger.jot(_outcome(observation, call))
+            return observation
         await self.observed(observation, call)
         return observation
 
@@ -205,13 +210,21 @@ class JournalledTools:
         await self.observed(observation, call, same_as=taken.key)
         return observation
 
-    def _tool(self, name: str) -> Tool | None:
-        return self.tools.find(name)
-
 
 def _effect(tool: Tool | None) -> Effect:
     # What there is no tool for can't run, so there is nothing to repeat.
     return "pure" if tool is None else tool.traits.effect
+
+
+def _outcome(observation: Observation, call: Call, same_as: str = "") -> ToolEnded:
+    return ToolEnded(
+        key=call.key,
+        scope=call.scope,
+        step=call.label,
+        iteration=call.iteration,
+        observation=observation,
+        same_as=same_as,
+    )
 
 
 def _intent(wanted: ToolCall, call: Call, effect: Effect) -> ToolStarted:

@@ -2,26 +2,31 @@
 
 from functools import lru_cache
 
+from msgspec.structs import asdict
+
 from registry.digests import digest
-from registry.messages import AssistantMessage, Json, Message, Request, ToolCall, ToolSpec
+from registry.messages import Json, Message, Request, SystemMessage, ToolCall, ToolSpec
 
 
 class Digests:
-    """The digests of one conversation's requests. A message that was in the one before is not looked at again."""
+    """The digests of one conversation's requests. What a request has in common with the start of the one before is known."""
 
     def __init__(self) -> None:
-        # By the identity of each message, which no other can have while that one is kept here.
-        self._known: dict[int, tuple[Message, str]] = {}
+        self._messages: tuple[Message, ...] = ()
+        self._said: list[str] = []
 
     def of(self, request: Request) -> str:
         """The digest of everything that can change the reply."""
-        told = [self._known.get(id(message)) or (message, _message_digest(message)) for message in request.messages]
-        self._known = {id(message): (message, said) for message, said in told}
+        messages, known = request.messages, self._messages
+        while messages[: len(known)] != known:
+            known = known[:-1]
+        self._messages = messages
+        self._said = [*self._said[: len(known)], *map(_message_digest, messages[len(known) :])]
         wanted = request.response_format
         return digest(
             [
-                [said for _, said in told],
-                [_spec_digest(spec) for spec in request.tools],
+                self._said,
+                list(map(_spec_digest, request.tools)),
                 request.tool_choice,
                 None if wanted is None else [wanted.name, wanted.schema],
                 request.max_tokens,
@@ -36,17 +41,27 @@ def tool_digest(wanted: ToolCall) -> str:
 
 
 def _message_digest(message: Message) -> str:
+    return _prompt_digest(message) if isinstance(message, SystemMessage) else _digest_of(message)
+
+
+@lru_cache(maxsize=64)
+def _prompt_digest(prompt: SystemMessage) -> str:
+    """Of what is the same for all steps of a plan."""
+    return _digest_of(prompt)
+
+
+def _digest_of(message: Message) -> str:
     # Providers make ids up anew each time.
     said = _told(message, but="call_id")
-    if isinstance(message, AssistantMessage) and message.calls:
-        said["calls"] = [_told(call, but="id") for call in message.calls]
+    said["role"] = message.role
+    if "calls" in said:
+        said["calls"] = [_told(call, but="id") for call in said["calls"]]
     return digest(said)
 
 
 def _told(what: Message | ToolCall, *, but: str) -> dict[str, Json]:
     """What there is to tell. A field that is added one day changes no digest of a message that has nothing in it."""
-    said = {field: value for field in what.__struct_fields__ if field != but and (value := getattr(what, field))}
-    return said if isinstance(what, ToolCall) else {"role": what.role, **said}
+    return {field: value for field, value in asdict(what).items() if value and field != but}
 
 
 @lru_cache(maxsize=1024)

@@ -3,11 +3,10 @@
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct, field
 
 from orchestrator.errors import RunError
 from orchestrator.events.facts import Fact, PhaseBegan, StepStarted, ToolStarted
@@ -40,7 +39,7 @@ class Ledger:
         writer: Writer,
         journal: Journal,
         *,
-        now: Callable[[], datetime],
+        clock: Callable[[], float],
         past: Iterable[Recorded] = (),
     ) -> None:
         self.run = run
@@ -48,7 +47,7 @@ class Ledger:
         self.sharing = Sharing(self.state)
         self.telling = Telling()
         self.reused = 0
-        self._writer, self._journal, self._now = writer, journal, now
+        self._writer, self._journal, self._clock = writer, journal, clock
         self._at_once = writer.write if isinstance(writer, MemoryWriter) else None
         self._counted: dict[str, dict[tuple[str, int], int]] = {}
         self._listeners: dict[type[object], list[Listener]] = {}
@@ -67,34 +66,22 @@ class Ledger:
         """
         if self.state.cancelled and isinstance(fact, PhaseBegan | StepStarted | ToolStarted):
             await anyio.lowlevel.checkpoint_if_cancelled()  # whose turn it was already has not heard of it
-        line = (fact, self._now().timestamp())
-        if self._at_once is not None and self._pen.free:  # where nothing has to be waited for, nobody comes in between
-            recorded = self._at_once(line)
-            if recorded.seq == self._told + 1:
-                self._announce(recorded)
-            else:
-                for each in await self._fresh((recorded,)):
-                    self._announce(each)
-            return recorded
-        if self._pen.free and self._next is None:
-            return (await self._write((line,)))[0]
-        batch, leads = self._next, self._next is None
-        if batch is None:
-            batch = self._next = _Batch()
-        place = batch.add(line)
-        if leads:
-            await self._write_all(batch)
+        line = (fact, self._clock())
+        if self._at_once is None or not self._pen.free:
+            return await self._in_turn(line)
+        recorded = self._at_once(line)  # where nothing has to be waited for, nobody comes in between
+        if recorded.seq == self._told + 1:
+            self._announce(recorded)
         else:
-            await batch.written.wait()  # to be cancelled here changes nothing: the Fact is on its way
-        if batch.error is not None:
-            raise batch.error
-        return batch.recorded[place]
+            for each in await self._fresh((recorded,)):
+                self._announce(each)
+        return recorded
 
     def jot(self, fact: Fact) -> Awaitable[object]:
         """`record` for what may be read a moment later: where others are about to write, it goes with theirs at no delay."""
         if self._next is None or self.state.cancelled:
             return self.record(fact)
-        self._next.add((fact, self._now().timestamp()))
+        self._next.add((fact, self._clock()))
         return _added()
 
     async def catch_up(self) -> None:
@@ -120,7 +107,7 @@ class Ledger:
 
     def glimpse(self, glimpse: Glimpse) -> None:
         """Tell those who watch now; nobody else will ever know."""
-        self.telling.tell(Recorded(seq=None, time=self._now().timestamp(), run=self.run, event=glimpse))
+        self.telling.tell(Recorded(seq=None, time=self._clock(), run=self.run, event=glimpse))
 
     @contextmanager
     def listening(self, listener: Listener, *kinds: type[Fact]) -> Iterator[None]:
@@ -154,6 +141,22 @@ class Ledger:
         """Every Fact so far, those of earlier lives of the run included."""
         return self.telling.facts()
 
+    async def _in_turn(self, line: Line) -> Recorded:
+        """Write when others have written, with what comes meanwhile."""
+        if self._pen.free and self._next is None:
+            return (await self._write((line,)))[0]
+        batch, leads = self._next, self._next is None
+        if batch is None:
+            batch = self._next = _Batch()
+        place = batch.add(line)
+        if leads:
+            await self._write_all(batch)
+        else:
+            await batch.written.wait()  # to be cancelled here changes nothing: the Fact is on its way
+        if batch.error is not None:
+            raise batch.error
+        return batch.recorded[place]
+
     async def _write_all(self, batch: "_Batch") -> None:
         """Write down what is in the batch by the time that it is its turn."""
         try:
@@ -181,6 +184,8 @@ class Ledger:
 
     async def _fresh(self, written: Sequence[Recorded]) -> Sequence[Recorded]:
         """What nobody has been told of yet: of what was written, and of what others wrote before it."""
+        if written and written[0].seq == self._told + 1 and written[-1].seq == self._told + len(written):
+            return written  # as nearly always: all of it is new, and nobody wrote in between
         fresh = [recorded for recorded in written if recorded.place > self._told]
         if fresh and fresh[-1].place > self._told + len(fresh):
             with anyio.CancelScope(shield=True):
@@ -199,8 +204,7 @@ async def _added() -> None:
     """What was to be done is done."""
 
 
-@dataclass(slots=True)
-class _Pen:
+class _Pen(Struct):
     """Only one writes at a time. A lock would do as well and cost as much as all the rest of writing down a Fact in memory."""
 
     free: bool = True
@@ -219,8 +223,7 @@ class _Pen:
             self.returned = None
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """Facts that go into the journal together, and what became of them. Whoever brings the first one writes them all."""
 
     lines: list[Line] = field(default_factory=list)
@@ -237,7 +240,7 @@ class _Batch:
 async def open_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
     """The ledger of a new run."""
     writer = await journal.claim(run, holder=ports.holder(), ttl=CLAIM_SECONDS)
-    return Ledger(run, writer, journal, now=ports.now)
+    return Ledger(run, writer, journal, clock=ports.clock)
 
 
 async def reopen_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
@@ -249,7 +252,7 @@ async def reopen_ledger(journal: Journal, run: str, ports: Ports) -> Ledger:
     except RunError:
         await writer.release()
         raise
-    return Ledger(run, writer, journal, now=ports.now, past=past)
+    return Ledger(run, writer, journal, clock=ports.clock, past=past)
 
 
 async def private_ledger() -> Ledger:

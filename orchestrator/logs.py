@@ -1,7 +1,6 @@
 """Logs: what operators read. Nothing here is needed to understand or resume a run."""
 
 import sys
-from traceback import format_exception
 from typing import Any
 
 
@@ -12,6 +11,8 @@ def report(what: str, error: Exception) -> None:
 
 def fault(what: str, error: Exception) -> None:
     """A fault of ours ended one run or one request, and nothing else. It is told with where it happened, for whoever mends it."""
+    from traceback import format_exception
+
     _logger().error("fault", at=what, error=f"{type(error).__name__}: {error}", traceback="".join(format_exception(error)))
 
 

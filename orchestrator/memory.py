@@ -39,6 +39,7 @@ class Memory:
         self._budget = guard.budget
         self._kept: dict[str, _Kept] = {}
         self._handles: dict[str, str] = {}
+        self._unnamed: list[tuple[Observation, str]] = []
         self._tokens, self._needed = 0, False
         for text in given:
             if not guard.holds(text):
@@ -48,6 +49,7 @@ class Memory:
     @property
     def handles(self) -> Mapping[str, str]:
         """The handles of results by the ids of their calls, and of given texts that must be cut by the texts themselves."""
+        self._name()
         return self._handles
 
     @property
@@ -58,19 +60,26 @@ class Memory:
     def noted(self, seen: Observation, key: str) -> Observation:
         """Keep what came of the call of this key. Returns what the model is to read: all of it, or a preview with the handle."""
         if seen.name == READ_RESULT:  # that is kept already; it comes from wherever any of it came from
+            self._name()
             return replace(seen, origins=joined(seen.origins, *(kept.origins for kept in self._kept.values())))
-        handle = f"{re.sub(r'[^0-9A-Za-z]+', '_', seen.name)[:24]}-{digest(key)[:10]}"
         self._tokens += estimate_tokens(seen.text)
-        self._keep(handle, seen.call_id, _Kept(seen.text, seen.origins))
+        self._unnamed.append((seen, key))
         if len(seen.text) <= LONGEST_RESULT:
             return seen
         self._needed = True
-        return replace(seen, text=previewed(seen.text, handle))
+        return replace(seen, text=previewed(seen.text, self.handles[seen.call_id]))
 
     @cached_property
     def tool(self) -> Tool:
         """The tool by which the agent's model reads it."""
         return FunctionTool(self._read, name=READ_RESULT, effect="pure", pinned=True)
+
+    def _name(self) -> None:
+        """Give handles to results that have none yet: mostly nobody will ask for any."""
+        for seen, key in self._unnamed:
+            handle = f"{re.sub(r'[^0-9A-Za-z]+', '_', seen.name)[:24]}-{digest(key)[:10]}"
+            self._keep(handle, seen.call_id, _Kept(seen.text, seen.origins))
+        self._unnamed.clear()
 
     def _keep(self, handle: str, known_by: str, kept: _Kept) -> None:
         self._kept[handle] = kept
@@ -83,6 +92,7 @@ class Memory:
         length: Annotated[int, Field(ge=1, le=LONGEST_READING, description="how many characters to read")] = 8_000,
     ) -> str:
         """Read an earlier result, or a long text that you were given, by its handle: a part of it at a time."""
+        self._name()
         kept = self._kept.get(handle)
         if kept is None:
             raise ToolFailed(READ_RESULT, f"there is no handle {handle!r}; {there_are(handle, self._kept)}")

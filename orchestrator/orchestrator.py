@@ -18,7 +18,6 @@ from orchestrator.logs import report
 from orchestrator.ports import Ports
 from orchestrator.run import Answer, Run
 from orchestrator.spending.purse import open_purse
-from orchestrator.story import Story
 from orchestrator.toolsets import Toolset, with_toolsets
 from orchestrator.unwrapping import sole_error
 from planner import Plan
@@ -107,6 +106,8 @@ class Orchestrator:
 
     @asynccontextmanager
     async def _living(self, ledger: Ledger, accepted: Accepted) -> AsyncIterator[Run]:
+        from orchestrator.story import Story  # which brings in all that does a run
+
         interrupts = InterruptQueue()
 
         async def told(tools: ToolRegistry) -> Answer:

@@ -5,7 +5,7 @@ Monotonic time and waiting are anyio's; the test suite and a simulator make thos
 
 import os
 import random
-import socket
+import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,6 +26,8 @@ _openings = count(1)
 
 
 def _holder() -> str:
+    import socket
+
     return f"process {os.getpid()} on {socket.gethostname()} (opening {next(_openings)})"
 
 
@@ -39,3 +41,8 @@ class Ports(Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str] = _new_id
     jitter: Callable[[], float] = random.random
     holder: Callable[[], str] = _holder
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """The wall clock in seconds since the epoch, as Facts have it."""
+        return time.time if self.now is _now else lambda: self.now().timestamp()

@@ -98,8 +98,7 @@ def step_system(goal: str) -> str:
 
 def step_task(task: str, known: Iterable[tuple[str, str]], *, tool_hint: str | None) -> str:
     """What a step's agent is asked: its own task, and what the steps before it found."""
-    parts = [task]
-    parts.extend(f"Result of {step}:\n{output}" for step, output in known)
+    parts = [task, *[f"Result of {step}:\n{output}" for step, output in known]]
     if tool_hint:
         parts.append(f"The tool that suits best: {tool_hint}")
     return "\n\n".join(parts)

@@ -1,10 +1,10 @@
 """Pure calls of a run that are the same: one of them is made, and the others take what came of it."""
 
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
 import anyio
+from msgspec import Struct
 
 from orchestrator.events.facts import ToolEnded, ToolStarted
 from orchestrator.events.recorded import Event
@@ -25,8 +25,7 @@ class Taken(NamedTuple):
     observation: Observation
 
 
-@dataclass(slots=True)
-class Flight:
+class Flight(Struct):
     """A call that is being made. `came` is None until its outcome is written down, and for good where it is cancelled."""
 
     key: str
@@ -52,14 +51,20 @@ class Sharing:
         self._kept: dict[tuple[str, str], str] = {}
         self._begun: dict[str, tuple[str, str]] = {}
 
-    async def taken(self, tool: Tool, wanted: ToolCall, call: Call) -> Taken | None:
+    def kept(self, tool: Tool, wanted: ToolCall) -> Taken | None:
+        """What the same call of a `cacheable` tool came to earlier."""
+        key = self._kept.get((wanted.name, wanted.arguments)) if tool.traits.cacheable else None
+        return None if key is None else Taken(key, self._state.observations[key])
+
+    def under_way(self, tool: Tool, wanted: ToolCall) -> bool:
+        """Whether the same call is being made right now."""
+        return (id(tool), wanted.arguments) in self._under_way
+
+    async def landed(self, tool: Tool, wanted: ToolCall, call: Call) -> Taken | None:
         """What came of the same call, as soon as that is there. None where this call is to be made itself.
 
         Of those that wait for a call that is cancelled the first is to make it, and the others wait for that one.
         """
-        key = self._kept.get((wanted.name, wanted.arguments)) if tool.traits.cacheable else None
-        if key is not None:
-            return Taken(key, self._state.observations[key])
         while (other := self._under_way.get((id(tool), wanted.arguments))) is not None:
             other.landing = other.landing or anyio.Event()
             with anyio.CancelScope(deadline=inf if call.deadline is None else call.deadline):

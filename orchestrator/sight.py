@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from planner import Plan
-from planner.conditions import holds
 from planner.errors import Undecided
 from planner.references import NOTHING, Own, Reference, Resolved, look_up, rendered, resolve
 from planner.results import Results, StepResult
@@ -43,6 +42,8 @@ class Sight(Struct, frozen=True, kw_only=True):
 
     def holds(self, condition: str) -> bool:
         """Whether the condition holds. Raises `BrokenReference` and `Undecided`."""
+        from planner.conditions import holds
+
         read: list[Origins] = []
 
         def look(reference: Reference) -> Json:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from orchestrator.errors import UnknownWaiting
 from orchestrator.events.facts import (
@@ -45,8 +46,7 @@ Asked = tuple[str, Purpose, str]
 """The scope and the purpose of calls, and which attempt they belong to, as their keys say it: nothing for the first."""
 
 
-@dataclass(slots=True)
-class RunState:
+class RunState(Struct):
     """A fold over Facts, in their order. Nothing but `fold` changes it.
 
     `replies`, `observations` and `begun` go by call key; a call that was begun (so often) and has no observation is in doubt.

@@ -1,13 +1,14 @@
 """How one step is done: by a fresh agent, by one tool call, or by a person's word."""
 
 import json
+from functools import cache
 from typing import assert_never
 
 import anyio
 from msgspec.structs import replace
 
 from orchestrator.agent import ReActAgent
-from orchestrator.batch import observe_all
+from orchestrator.batch import observe_one
 from orchestrator.briefing import Brief, briefed
 from orchestrator.ends import ended, failed, spoilt
 from orchestrator.errors import Rejected, StepError, StepTimedOut
@@ -66,13 +67,16 @@ class StepWork:
     ) -> None:
         self._purse = purse
         self._models, self._tools, self._ledger = models, tools.with_width(limits.tool_width), ledger
-        self._journalled = JournalledTools(self._tools, ledger)
+        self._journalled = JournalledTools(self._tools, ledger, ending=True)
         self._hooks, self._limits, self._interrupts = hooks, limits, interrupts
         self._verifier = Verifier(models=models, tools=self._tools, ledger=ledger, hooks=hooks)
+        self._compaction = models.model("compaction")
+        self._summariser = Summariser(JournalledModel(self._compaction, ledger), limits.reply_tokens)
+        self._granted = cache(self._tools.only)
 
     def seconds(self, step: AnyStep, limits: PlanLimits) -> float | None:
         """How long the step may take. What consists of others has no limit that it does not set itself: each of them has one."""
-        if isinstance(step, MapStep | PlanStep):
+        if step.kind in ("map", "plan"):
             return step.timeout
         return step.timeout or limits.timeout or self._limits.step_seconds
 
@@ -93,34 +97,29 @@ class StepWork:
 
     def model_name(self, step: AnyStep) -> str:
         """Which model will do the step, empty where none does."""
-        return self._models.model(step.hints[0]).name if isinstance(step, Step) else ""
+        return self._models.model(step.hints[0]).name if step.kind == "agent" else ""
 
     async def do(self, step: Step | ToolStep | ApprovalStep, sight: Sight) -> StepEnd:
         """The step's result, or what it waits for. Errors of models, tools and hooks become a Failed."""
-        try:
-            if isinstance(step, ApprovalStep):
-                return self._by_person(step, sight)
-        except FAILS_A_STEP as error:
-            return failed(step, error)
         call = sight.call
         tries = Tries.of(step, self._ledger.state, call.scope, call.attempt)
         while True:
             this = sight if tries.number == call.attempt else sight.at(replace(call, attempt=tries.number))
             end = await self._one_try(step, this, tries)
-            if isinstance(end, tuple):
-                return end
             if not isinstance(end, Failed) or not tries.another_after(end) or self._late(step, sight):
-                return tries.whole(end)
+                return end if isinstance(end, tuple) else tries.whole(end)
             await self._ledger.record(StepRetried(scope=call.scope, attempt=call.attempt, result=end))
             tries = tries.after(end)
 
-    async def _one_try(self, step: Step | ToolStep, sight: Sight, tries: Tries) -> StepEnd:
+    async def _one_try(self, step: Step | ToolStep | ApprovalStep, sight: Sight, tries: Tries) -> StepEnd:
         try:
             match step:
-                case Step():
-                    end = await self._by_agent(step, sight, tries)
                 case ToolStep():
                     end = await self._by_tool(step, sight)
+                case Step():
+                    end = await self._by_agent(step, sight, tries)
+                case ApprovalStep():
+                    return self._by_person(step, sight)
                 case _:
                     assert_never(step)
         except FAILS_A_STEP as error:
@@ -135,16 +134,16 @@ class StepWork:
     async def _by_agent(self, step: Step, sight: Sight, tries: Tries) -> StepEnd:
         began = anyio.current_time()
         model = await self._model(tries, sight.call)
-        compaction = JournalledModel(self._models.model("compaction"), self._ledger)
-        summariser = Summariser(compaction, self._limits.reply_tokens)
-        brief = await briefed(step, sight, tries, window=model.context_window, summariser=summariser)
+        brief = await briefed(step, sight, tries, window=model.context_window, summariser=self._summariser)
         agent = self._agent(step, sight, model, brief)
         result = await agent.run(brief.question, call=sight.call, ledger=self._ledger, origins=brief.origins)
         if result.outcome == "suspended":
             return result.waiting
         seconds = anyio.current_time() - began - result.waited - brief.waited
-        result = replace(result, usage=brief.usage + result.usage)
-        end = ended(step, result, seconds=seconds, late=self._late(step, sight), limit=agent.max_iterations)
+        if brief.usage.requests:
+            result = replace(result, usage=brief.usage + result.usage)
+        late = None if result.outcome == "completed" else self._late(step, sight)
+        end = ended(step, result, seconds=seconds, late=late, limit=agent.max_iterations)
         if step.output_schema is None or not isinstance(end, Succeeded):
             return end
         try:
@@ -159,7 +158,7 @@ class StepWork:
         return model if self._purse is None else await self._purse.model(model, call)
 
     def _agent(self, step: Step, sight: Sight, model: Model, brief: Brief) -> ReActAgent:
-        tools, limits = self._tools if step.tools is None else self._tools.only(step.tools), sight.plan.limits
+        tools, limits = self._tools if step.tools is None else self._granted(tuple(step.tools)), sight.plan.limits
         if brief.shortened and (len(tools) or model.abilities.get("tool_call", False)):
             tools = tools.with_tools(lookback(brief.shortened))
         most = limits.max_calls if step.max_calls is None else step.max_calls
@@ -172,14 +171,14 @@ class StepWork:
             max_iterations=step.max_iterations or limits.max_iterations or self._limits.step_iterations,
             reply_tokens=self._limits.reply_tokens,
             tool_hint=step.tool_hint,
-            compaction=self._models.model("compaction"),
+            compaction=self._compaction,
         )
 
     async def _by_tool(self, step: ToolStep, sight: Sight) -> StepEnd:
         args = sight.resolved(step.args)
         arguments = _written(args.value) if args.value else "{}"
         wanted = ToolCall(id=step.id, name=step.tool, arguments=arguments)
-        (seen,) = await observe_all(self._journalled, [wanted], sight.call, self._hooks)
+        seen = await observe_one(self._journalled, wanted, sight.call, self._hooks)
         if isinstance(seen, Waiting):
             return (seen,)
         origins = joined(args.origins, seen.origins) if args.origins else seen.origins

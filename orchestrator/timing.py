@@ -21,9 +21,9 @@ class Timing:
         experience = Experience(past=self._past, scopes=scopes, named=self._named)
         return likely_seconds(steps, experience)
 
-    def begin(self, step: AnyStep) -> None:
-        """The step begins, for the first time in all lives of the run."""
-        self._like[step.id] = likeness(step, self._named(step))
+    def begin(self, step: AnyStep, model: str) -> None:
+        """The step begins, for the first time in all lives of the run, on this model."""
+        self._like[step.id] = likeness(step, model)
 
     def spoil(self, step_id: str) -> None:
         """Its seconds will not tell how long such steps take: it waits for a person, and is done anew after that."""

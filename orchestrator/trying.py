@@ -1,12 +1,10 @@
 """The tries at one step: on which model each is made, what it is told of the ones before, and whether another follows."""
 
-from typing import NamedTuple
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from orchestrator.state import RunState
-from planner import Step, ToolStep
+from planner import ApprovalStep, Step, ToolStep
 from planner.results import Failed, Skipped, StepResult
 from registry.context import cut
 from registry.origins import TRUSTED, Origins
@@ -37,7 +35,7 @@ def scope_of(digest: str) -> str:
     return f"step/{digest}"
 
 
-class Try(NamedTuple):
+class Try(Struct, frozen=True, gc=False):
     """A step's content, and which attempt at it this is. The `scope` is what its calls belong to, whatever it is named."""
 
     digest: str
@@ -53,12 +51,12 @@ class Tries(Struct, frozen=True, kw_only=True):
     """`before` are the tries of this attempt at the step that are over, and `first` is what the calls of its first one are
     numbered by."""
 
-    step: Step | ToolStep
+    step: Step | ToolStep | ApprovalStep
     before: tuple[Failed, ...]
     first: int
 
     @classmethod
-    def of(cls, step: Step | ToolStep, state: RunState, scope: str, attempt: int) -> "Tries":
+    def of(cls, step: Step | ToolStep | ApprovalStep, state: RunState, scope: str, attempt: int) -> "Tries":
         """Where the step stands in this attempt. No two tries at it share a number, of whatever attempts they are."""
         if not state.retried:
             return cls(step=step, before=(), first=attempt)
@@ -73,7 +71,7 @@ class Tries(Struct, frozen=True, kw_only=True):
     @property
     def hint(self) -> str | None:
         """The model of this try."""
-        turn = len(self.before) // (1 + self.step.retries)
+        turn = 0 if self.step.kind == "approval" else len(self.before) // (1 + self.step.retries)
         return self._hints[min(turn, len(self._hints) - 1)]
 
     @property
@@ -91,8 +89,9 @@ class Tries(Struct, frozen=True, kw_only=True):
 
     def another_after(self, result: StepResult) -> bool:
         """Whether one more try follows this end."""
-        most = len(self._hints) * (1 + self.step.retries)
-        return isinstance(result, Failed) and result.error not in FOR_GOOD and len(self.before) + 1 < most
+        if self.step.kind == "approval" or not isinstance(result, Failed) or result.error in FOR_GOOD:
+            return False
+        return len(self.before) + 1 < len(self._hints) * (1 + self.step.retries)
 
     def after(self, failed: Failed) -> "Tries":
         """The next try, after this one has ended so."""
@@ -111,4 +110,4 @@ class Tries(Struct, frozen=True, kw_only=True):
 
     @property
     def _hints(self) -> tuple[str | None, ...]:
-        return self.step.hints if isinstance(self.step, Step) else (None,)
+        return self.step.hints if self.step.kind == "agent" else (None,)

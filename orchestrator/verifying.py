@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator.batch import observe_all
+from orchestrator.batch import observe_one
 from orchestrator.errors import NotVerified, OutputUnfit
 from orchestrator.hooks import Hook
 from orchestrator.journalled import JournalledModel, JournalledTools
@@ -39,7 +39,7 @@ JUDGING = (
 class Finding(BaseModel):
     """What a judge is asked for."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["why", "passed"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["why", "passed"]}, defer_build=True)
 
     why: str = Field(default="", max_length=2_000)
     passed: bool
@@ -78,7 +78,7 @@ class Verifier(Struct, frozen=True, kw_only=True):
         except BrokenReference as broken:
             raise NotVerified(broken.why, origins=broken.origins) from broken
         wanted = ToolCall(id=f"{result.step} verify", name=check.tool, arguments=json.dumps(args.value, ensure_ascii=False))
-        (seen,) = await observe_all(JournalledTools(self.tools, self.ledger), [wanted], sight.call, self.hooks)
+        seen = await observe_one(JournalledTools(self.tools, self.ledger), wanted, sight.call, self.hooks)
         if isinstance(seen, Waiting):
             return (seen,)
         if seen.error is None and _passed(seen.data):

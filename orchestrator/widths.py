@@ -1,11 +1,11 @@
 """How many parts of one step may be under way at once."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     places: int
     taken: set[str] = field(default_factory=set)
     queue: dict[str, None] = field(default_factory=dict)

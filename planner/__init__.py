@@ -1,10 +1,10 @@
 """From a goal to a plan: plans, their checks and repairs, and the verdict on what came of them. Knows nothing of runs."""
 
-from planner.analyzer import Judged, PlanAnalyzer, structural_verdict
+from typing import TYPE_CHECKING
+
 from planner.check import Known, check
 from planner.diagnostics import CODES, Diagnostic
 from planner.errors import BrokenReference, PlanError
-from planner.files import draft_from, plain_plan, read_plan, write_plan
 from planner.plan import (
     AnyStep,
     ApprovalStep,
@@ -25,9 +25,14 @@ from planner.plan import (
     ToolStep,
     WorkStep,
 )
-from planner.planning import DAGPlanner, Planned
 from planner.repair import repair
 from planner.results import Achieved, Failed, Missing, Results, Skipped, StepResult, Succeeded, Verdict
+from registry.lazy import lazily
+
+if TYPE_CHECKING:
+    from planner.analyzer import Judged, PlanAnalyzer, structural_verdict
+    from planner.files import draft_from, plain_plan, read_plan, write_plan
+    from planner.planning import DAGPlanner, Planned
 
 __all__ = [
     "CODES",
@@ -73,3 +78,18 @@ __all__ = [
     "structural_verdict",
     "write_plan",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "DAGPlanner": "planning",
+        "Judged": "analyzer",
+        "PlanAnalyzer": "analyzer",
+        "Planned": "planning",
+        "draft_from": "files",
+        "plain_plan": "files",
+        "read_plan": "files",
+        "structural_verdict": "analyzer",
+        "write_plan": "files",
+    },
+)

@@ -107,7 +107,7 @@ class _Ahead:
 
     def likely(self, step: AnyStep) -> float:
         """The likely seconds of `of` alone, for less than that costs where there is little to look at."""
-        took = self._experience.of(step) if step.estimate is None else None
+        took = self._experience.of(step) if self._experience.past and step.estimate is None else None
         if took is not None:
             return took.likely
         match step:

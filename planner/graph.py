@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from planner.references import implied
+from planner.mentions import mentions
 from planner.shapes import StepShape
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def graph(steps: Iterable[StepShape]) -> "nx.DiGraph[str]":
     found: nx.DiGraph[str] = nx.DiGraph()
     found.add_nodes_from(by_id)
     found.add_edges_from(
-        (needed, step.id)
-        for step in by_id.values()
-        for needed in (*step.depends_on, *implied(step))
-        if needed in by_id and needed != step.id
+        (needed, step.id) for step in by_id.values() for needed in mentions(step).needs if needed in by_id and needed != step.id
     )
     return found
 
@@ -49,24 +46,19 @@ def order(steps: "nx.DiGraph[str]") -> tuple[str, ...]:
     return tuple(nx.lexicographical_topological_sort(steps, key=position.__getitem__))
 
 
-def stand_in_turn(steps: Iterable[StepShape]) -> bool:
-    """Whether each step stands behind all that it waits for, references too: such a plan has no circles."""
+def stand_in_turn(steps: Iterable[tuple[str, Iterable[str]]]) -> bool:
+    """Whether each step stands behind all that it waits for: such a plan has no circles."""
     earlier = set[str]()
-    for step in steps:
-        if not (earlier.issuperset(step.depends_on) and earlier.issuperset(implied(step))):
+    for step, needed in steps:
+        if not earlier.issuperset(needed):
             return False
-        earlier.add(step.id)
+        earlier.add(step)
     return True
 
 
 def in_turn(needs: Needs) -> tuple[str, ...]:
     """`order` of the steps. A plan is mostly written so, and no graph has to be built to see that."""
-    earlier = set[str]()
-    for step, needed in needs.items():
-        if not earlier.issuperset(needed):
-            return order(_graph(needs))
-        earlier.add(step)
-    return tuple(needs)
+    return tuple(needs) if stand_in_turn(needs.items()) else order(_graph(needs))
 
 
 def ranks(needs: Needs, weights: Mapping[str, float] = EVEN) -> dict[str, float]:
@@ -82,7 +74,7 @@ def ranks(needs: Needs, weights: Mapping[str, float] = EVEN) -> dict[str, float]
     return found
 
 
-def leading_to(edges: "nx.DiGraph[str]", steps: Iterable[str]) -> set[str]:
+def leading_to(needs: Needs, steps: Iterable[str]) -> set[str]:
     """These steps and all that they wait for."""
     found: set[str] = set()
     ahead = list(steps)
@@ -90,7 +82,7 @@ def leading_to(edges: "nx.DiGraph[str]", steps: Iterable[str]) -> set[str]:
         step = ahead.pop()
         if step not in found:
             found.add(step)
-            ahead.extend(edges.predecessors(step))
+            ahead.extend(needs[step])
     return found
 
 

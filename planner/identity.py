@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from planner.graph import graph, in_turn, order
-from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, Plan, PlanStep
+from planner.plan import AnyStep, BaseStep, Draft, Plan
 from planner.references import Reference, Unreadable, renamed, rewrite
-from registry.digests import digest
+from registry.digests import canonical, digest, digest_of
 from registry.messages import Json
 
 _NTH = "#"
@@ -14,6 +15,7 @@ _NTH = "#"
 
 _NOT_THE_WORK = {
     "id",
+    "kind",
     "depends_on",
     "timeout",
     "on_failure",
@@ -63,7 +65,7 @@ def fellows(digests: Mapping[str, str]) -> dict[str, str]:
 
     The items of a map are no fellows: every entry of a list is asked for by itself.
     """
-    repeated = {step_id: work for step_id, each in digests.items() if (work := _work_of(each)) != each}
+    repeated = {step_id: each.partition(_NTH)[0] for step_id, each in digests.items() if _NTH in each}
     wanted = set(repeated.values())
     first = {each: step_id for step_id, each in digests.items() if each in wanted}
     return {step_id: first[work] for step_id, work in repeated.items()}
@@ -75,18 +77,18 @@ def item_digests(parent: str, items: Sequence[Json]) -> tuple[str, ...]:
 
 
 def _digests(plan: Draft, values: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    works: dict[str, str] = {}
-    seen = Counter[str]()
     by_id = {step.id: step for step in plan.steps}
+    found = dict.fromkeys(by_id, "")
+    works: dict[str, str] = {}
+    seen: dict[str, int] = {}
     for step_id in _in_turn(plan):
-        work = digest(_content(by_id[step_id], works, values))
-        seen[work] += 1
-        nth = seen[work]
+        work = _digest(by_id[step_id], works, values)
+        nth = seen[work] = seen.get(work, 0) + 1
         if nth > 1 and _asks(by_id[step_id]):
             work, nth = digest([work, nth]), 1
-        works[step_id], found[step_id] = work, _nth(work, nth)
-    return {step.id: found[step.id] for step in plan.steps}
+        works[step_id] = work
+        found[step_id] = work if nth == 1 else _nth(work, nth)
+    return found
 
 
 def _in_turn(plan: Draft) -> tuple[str, ...]:
@@ -97,13 +99,11 @@ def _in_turn(plan: Draft) -> tuple[str, ...]:
 
 def _asks(step: AnyStep) -> bool:
     """Whether the step is a question to a person, or has one in it: to ask two persons, or twice, may be meant."""
-    match step:
-        case MapStep(step=inner):
-            return _asks(inner)
-        case PlanStep(plan=plan):
-            return any(_asks(inner) for inner in plan.steps)
-        case _:
-            return isinstance(step, ApprovalStep)
+    if step.kind == "map":
+        return _asks(step.step)
+    if step.kind == "plan":
+        return any(_asks(inner) for inner in step.plan.steps)
+    return step.kind == "approval"
 
 
 def _within(parent: str, own: str) -> str:
@@ -115,10 +115,6 @@ def _nth(work: str, nth: int) -> str:
     return work if nth == 1 else f"{work}{_NTH}{nth}"
 
 
-def _work_of(own: str) -> str:
-    return own.partition(_NTH)[0]
-
-
 def _numbered(digests: Iterable[str]) -> Iterator[str]:
     seen = Counter[str]()
     for each in digests:
@@ -126,33 +122,38 @@ def _numbered(digests: Iterable[str]) -> Iterator[str]:
         yield _nth(each, seen[each])
 
 
-def _content(step: AnyStep, steps: Mapping[str, str], inputs: Mapping[str, str]) -> Json:
-    def written(reference: Reference | Unreadable) -> str:
-        match reference:
-            case Reference(source="steps", name=name):
-                return renamed(reference, steps[name])
-            case Reference(source="inputs", name=name):
-                return renamed(reference, inputs[name])
-            case _:
-                return reference.text
+def _digest(step: AnyStep, steps: Mapping[str, str], inputs: Mapping[str, str]) -> str:
+    work, after = _work(step), [steps[dependency] for dependency in step.depends_on]
+    written = canonical({"kind": step.kind, "work": work, "after": after})
+    if b"${" not in written:
+        return digest_of(written)
 
-    return {
-        "kind": step.kind,
-        "work": rewrite(_work(step), written),
-        "after": [steps[dependency] for dependency in step.depends_on],
-    }
+    def named(found: Reference | Unreadable) -> str:
+        if isinstance(found, Unreadable) or found.source == "own":
+            return found.text
+        return renamed(found, (steps if found.source == "steps" else inputs)[found.name])
+
+    return digest({"kind": step.kind, "work": rewrite(work, named), "after": after})
 
 
 def _work(step: AnyStep) -> dict[str, Json]:
     # Without defaults, so that a field which is added to the language one day changes no digest of a run that is under way.
-    work = step.model_dump(mode="json", exclude=_NOT_THE_WORK, exclude_defaults=True)
-    match step:
-        case MapStep(step=inner):
-            return work | {"step": {"kind": inner.kind, "work": _work(inner)}}
-        case PlanStep(plan=plan):
-            return work | {"plan": _plan_digest(plan)}
-        case _:
-            return work
+    usual = _defaults(type(step))
+    work = {name: value for name in step.model_fields_set if name in usual and (value := getattr(step, name)) != usual[name]}
+    if step.kind == "map":
+        work["step"] = {"kind": step.step.kind, "work": _work(step.step)}
+    elif step.kind == "plan":
+        work["plan"] = _plan_digest(step.plan)
+    elif step.kind != "approval" and step.verify is not None:
+        work["verify"] = step.verify.model_dump(mode="json", exclude_defaults=True)
+    return work
+
+
+@cache
+def _defaults(kind: type[BaseStep]) -> Mapping[str, Json]:
+    """Of the fields that say what steps of the kind do. A field without a default has one that no value is equal to."""
+    every = kind.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in every if name not in _NOT_THE_WORK}
 
 
 def _plan_digest(plan: Draft) -> str:

@@ -6,12 +6,12 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, TypeAdapter, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, TypeAdapter, WithJsonSchema
 
 from planner.check import Known, check
 from planner.diagnostics import Diagnostic, error
 from planner.errors import PlanError
-from planner.graph import graph, leading_to
+from planner.graph import leading_to
 from planner.plan import Draft, Plan
 from planner.prompts import correcting, cut_short, means_of, origins_of, planning, revising
 from planner.repair import repair
@@ -38,6 +38,8 @@ _LONGEST_TASK = 600
 
 class PlanAnswer(BaseModel):
     """What the model is asked for. `answer_schema` is strict, the reading is not: `repair` makes the best of what comes."""
+
+    model_config = ConfigDict(defer_build=True)
 
     steps: list[Json]
 
@@ -173,8 +175,8 @@ def kept(plan: Plan, results: Results) -> Draft:
 
     The output does not stay: the step that it names did not meet the goal by itself.
     """
-    edges = graph(plan.steps)
-    stays = leading_to(edges, (name for name, result in results.items() if isinstance(result, Succeeded) and name in edges))
+    needs = {step.id: step.depends_on for step in plan.steps}
+    stays = leading_to(needs, (name for name, result in results.items() if isinstance(result, Succeeded) and name in needs))
     steps = tuple(step for step in plan.steps if step.id in stays)
     return Draft(goal=plan.goal, inputs=plan.inputs, steps=steps, limits=plan.limits)
 

@@ -7,7 +7,7 @@ it, and `${index}`; in a check `${output}` and `${data}`, with paths into it.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, assert_never
 
@@ -23,7 +23,7 @@ from registry.messages import Json
 from registry.origins import TRUSTED, Origins, joined
 
 _ESCAPE = "$${"
-_TOKEN = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_TOKEN = re.compile(r"\$\$\{|\$\{[^{}]*\}|\$\{")
 _NAME = r"[\w-]+"
 _REST = rf"((?:\.{_NAME}|\[[0-9]{{1,9}}\])*)"
 _PATH = re.compile(rf"(inputs|steps)\.({_NAME}){_REST}")
@@ -85,27 +85,16 @@ class Resolved(NamedTuple):
     origins: Origins
 
 
-def scan(value: Json) -> Iterator[Reference | Unreadable]:
+def scan(value: Json) -> Sequence[Reference | Unreadable]:
     """Whatever looks like a reference, at any depth, in order."""
-    if not value or (isinstance(value, str) and "${" not in value):
-        return
-    for place, text in (("", value),) if isinstance(value, str) else _strings(value, ""):
-        for token in _TOKEN.finditer(text):
-            if token[0] != _ESCAPE:
-                yield _read(token, place)
+    if isinstance(value, str):
+        return [_written(token) for token in _TOKEN.findall(value) if token != _ESCAPE] if "${" in value else ()
+    return [replace(found, place=place) for place, text in _strings(value) for found in scan(text)] if value else ()
 
 
 def find(value: Json) -> tuple[Reference, ...]:
     """Every reference in the value, at any depth, in order."""
-    if not value or (isinstance(value, str) and "${" not in value):
-        return ()
     return tuple([found for found in scan(value) if isinstance(found, Reference)])
-
-
-def implied(step: StepShape) -> tuple[str, ...]:
-    """The steps that this step refers to, each once: it can't start before them."""
-    names = {found.name: None for _, value in step.texts() for found in find(value) if found.source == "steps"}
-    return tuple(names)
 
 
 def quoted(step: StepShape) -> frozenset[str]:
@@ -116,18 +105,19 @@ def quoted(step: StepShape) -> frozenset[str]:
 
 def only(text: str) -> Reference | None:
     """The reference that the text consists of, None when it is anything else."""
-    token = _TOKEN.fullmatch(text)
-    found = _read(token, "") if token and token[0] != _ESCAPE else None
+    if not _TOKEN.fullmatch(text):
+        return None
+    found = _written(text)
     return found if isinstance(found, Reference) else None
 
 
 def rewrite(value: Json, written: Callable[[Reference | Unreadable], str]) -> Json:
     """The value with each reference replaced by what `written` makes of it; the rest stays, escapes too."""
 
-    def change(text: str) -> str:
-        return _TOKEN.sub(lambda token: token[0] if token[0] == _ESCAPE else written(_read(token, "")), text)
+    def put(token: re.Match[str]) -> str:
+        return token[0] if token[0] == _ESCAPE else written(_written(token[0]))
 
-    return _mapped(value, change)
+    return _mapped(value, lambda text: _TOKEN.sub(put, text))
 
 
 def forgiven(condition: str | None) -> frozenset[str]:
@@ -154,16 +144,15 @@ def resolve(value: Json, *, inputs: Mapping[str, Json], results: Results, own: O
         return Resolved(value=value, origins=TRUSTED)
     origins: list[Origins] = []
 
-    def read(token: re.Match[str]) -> Json:
-        found, origin = _look_up(_read(token, ""), inputs, results, own)
+    def read(token: str) -> Json:
+        found, origin = _look_up(_written(token), inputs, results, own)
         origins.append(origin)
         return found
 
     def change(text: str) -> Json:
-        token = _TOKEN.fullmatch(text)
-        if token and token[0] != _ESCAPE:
-            return read(token)
-        return _TOKEN.sub(lambda token: "${" if token[0] == _ESCAPE else rendered(read(token)), text)
+        if text != _ESCAPE and _TOKEN.fullmatch(text):
+            return read(text)
+        return _TOKEN.sub(lambda token: "${" if token[0] == _ESCAPE else rendered(read(token[0])), text)
 
     return Resolved(value=_mapped(value, change), origins=joined(*origins))
 
@@ -182,13 +171,9 @@ def rendered(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _read(token: re.Match[str], place: str) -> Reference | Unreadable:
-    found = _written(token[0], token[1] or "")
-    return replace(found, place=place) if place else found
-
-
 @lru_cache(maxsize=_REMEMBERED)
-def _written(text: str, inside: str) -> Reference | Unreadable:
+def _written(text: str) -> Reference | Unreadable:
+    inside = text[len("${") : -len("}")]
     path = _PATH.fullmatch(inside)
     own = None if path else _OWN.fullmatch(inside)
     source, name, rest = path.groups() if path else ("own", *own.groups()) if own else ("", "", "")
@@ -266,24 +251,29 @@ def _described(value: Json) -> str:
             return json.dumps(value)
 
 
-def _strings(value: Json, place: str) -> Iterator[tuple[str, str]]:
+def _strings(value: Json) -> Iterator[tuple[str, str]]:
+    """The texts in the value that may hold references, with the place of each."""
     match value:
         case str():
             if "${" in value:
-                yield place, value
-        case Mapping():
+                yield "", value
+        case None | int() | float():
+            return
+        case dict() | Mapping():
             for key, inner in value.items():
-                yield from _strings(inner, place + pointer(key))
+                yield from ((pointer(key) + place, text) for place, text in _strings(inner))
         case list() | tuple():
             for position, inner in enumerate(value):
-                yield from _strings(inner, place + pointer(position))
+                yield from ((pointer(position) + place, text) for place, text in _strings(inner))
 
 
 def _mapped(value: Json, change: Callable[[str], Json]) -> Json:
     match value:
         case str():
             return change(value) if "${" in value else value
-        case Mapping():
+        case None | int() | float():
+            return value
+        case dict() | Mapping():
             return {key: _mapped(inner, change) for key, inner in value.items()}
         case list() | tuple():
             return [_mapped(inner, change) for inner in value]

@@ -37,6 +37,9 @@ class AnthropicModel:
     Its thoughts are the reply's `reasoning`; they go back to this endpoint as they came, from the reply's `opaque`.
     """
 
+    punctual = True
+    """Every wait of its own ends with the call's deadline: see `ModelLayer`."""
+
     def __init__(
         self,
         name: str,
@@ -91,15 +94,15 @@ class AnthropicModel:
 
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
-        legal(request.messages)
-        names = naming(request, LONGEST_NAME)
-        read = partial(lift, endpoint=self._endpoint, taken=request.call_ids)
+        made = legal(request.messages)
+        names = naming(request.tools, made, LONGEST_NAME)
+        read = partial(lift, endpoint=self._endpoint, taken=[each.id for each in made])
         return names.lifted(await self._exchange.whole(self._lower(names.lowered(request)), call, lift=read))
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
-        legal(request.messages)
-        names, taken = naming(request, LONGEST_NAME), request.call_ids
+        made = legal(request.messages)
+        names, taken = naming(request.tools, made, LONGEST_NAME), [each.id for each in made]
         pieces = self._exchange.pieces(
             self._lower(names.lowered(request), stream=True),
             call,

@@ -6,7 +6,6 @@ and money are set aside by an estimate, and may be missed by its error for what 
 
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -67,8 +66,7 @@ class Spending(Struct, frozen=True, kw_only=True):
         return Spending(tokens=self.tokens - other.tokens, cost=self.cost - other.cost, requests=self.requests - other.requests)
 
 
-@dataclass(slots=True, eq=False)
-class Reservation:
+class Reservation(Struct, eq=False):
     """What is set aside for one request, until that is settled."""
 
     amount: Spending

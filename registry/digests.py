@@ -7,6 +7,8 @@ import orjson
 
 from registry.messages import Json
 
+_BYTES = 16
+
 
 def canonical(value: Json) -> bytes:
     """The value as JSON with sorted keys and no spaces. Raises TypeError for what is not JSON."""
@@ -19,4 +21,9 @@ def canonical(value: Json) -> bytes:
 
 def digest(value: Json) -> str:
     """32 hexadecimal digits that stand for the value."""
-    return blake2b(canonical(value), digest_size=16).hexdigest()
+    return blake2b(canonical(value), digest_size=_BYTES).hexdigest()
+
+
+def digest_of(written: bytes) -> str:
+    """The digest of a value that has been written as `canonical` already."""
+    return blake2b(written, digest_size=_BYTES).hexdigest()

@@ -10,16 +10,15 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
-from anyio.lowlevel import RunVar
 from msgspec import Struct
 
 from registry.errors import ConfigurationError, Unreachable
-from registry.loops import at_loop_end
+from registry.loops import PerLoop, at_loop_end
 from registry.transports import Arriving, Headers, OverHttpx, Transport, breakages, own_transport, why
 from registry.usage import UNMETERED
 
@@ -83,7 +82,7 @@ class HttpDoor:
 
     def __init__(self, client: "Client | None" = None) -> None:
         self._client = client
-        self._transports: RunVar[dict[bool, Transport]] = RunVar("dagwright HTTP transports")
+        self._transports: PerLoop[dict[bool, Transport]] = PerLoop(dict)
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,20 +92,23 @@ class HttpDoor:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop. The door can be used again afterwards."""
-        transports = self._transports.get({})
-        self._transports.set({})
-        for transport in transports.values():
+        kept = self._transports.get()
+        transports = [*kept.values()]
+        kept.clear()
+        for transport in transports:
             await transport.aclose()
 
     async def post(
         self, url: str, headers: Headers, body: bytes, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS
     ) -> Answer:
         """POST `body` and read the whole answer. `deadline` is a moment of `anyio.current_time()`."""
-        return await self._whole("POST", url, headers, body, clocks=_Clocks(url, deadline, timeouts))
+        clocks = _Clocks(url, deadline, timeouts)
+        return await clocks.read(await self._sent("POST", url, headers, body, clocks=clocks))
 
     async def get(self, url: str, headers: Headers, *, deadline: float | None = None, timeouts: Timeouts = TIMEOUTS) -> Answer:
         """GET the whole answer."""
-        return await self._whole("GET", url, headers, None, clocks=_Clocks(url, deadline, timeouts))
+        clocks = _Clocks(url, deadline, timeouts)
+        return await clocks.read(await self._sent("GET", url, headers, None, clocks=clocks))
 
     @asynccontextmanager
     async def stream(
@@ -122,33 +124,27 @@ class HttpDoor:
             try:
                 await chunks.aclose()
             finally:
-                await _dropped(answer)
-
-    async def _whole(self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks") -> Answer:
-        answer = await self._sent(method, url, headers, body, clocks=clocks)
-        try:
-            return Answer(status=answer.status, headers=answer.headers, body=await clocks.whole(answer))
-        finally:
-            await _dropped(answer)
+                await answer.close()
 
     async def _sent(self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks") -> Arriving:
         """The answer as soon as its head is there. To be dropped."""
-        _refuse_illegal(headers)
-        transport = await self._transport(secure=url[:6].lower() == "https:", clocks=clocks)
-        plain, credentials = _parted(url)
-        headers = {**_DEFAULTS, **credentials, **headers}
-        return await clocks.head(lambda: transport.send(method, plain, headers, body, connect=clocks.timeouts.connect))
+        head, limits = _head(url, *headers.items()), clocks.timeouts
+        transport: Transport = (
+            self._transports.get().get(head.secure) or await self._opened(secure=head.secure)
+            if self._client is None
+            else OverHttpx(self._client, place=clocks.place)
+        )
+        return await clocks.within(
+            limits.first_byte,
+            "no answer",
+            lambda: transport.send(method, head.url, head.headers, body, connect=limits.connect),
+        )
 
-    async def _transport(self, *, secure: bool, clocks: "_Clocks") -> Transport:
-        """The caller's, or that of the running loop."""
-        if self._client is not None:
-            return OverHttpx(self._client, place=clocks.place)
-        transports = self._transports.get({})
-        if secure not in transports:
-            await at_loop_end(self, self.aclose)
-            transports[secure] = own_transport(secure=secure)
-            self._transports.set(transports)
-        return transports[secure]
+    async def _opened(self, *, secure: bool) -> Transport:
+        """A new transport, for the running loop."""
+        await at_loop_end(self, self.aclose)
+        transport = self._transports.get()[secure] = own_transport(secure=secure)
+        return transport
 
 
 class _Clocks:
@@ -166,18 +162,22 @@ class _Clocks:
         """Seconds until a place in a pool must be free, so that as many are left for the answer."""
         return max(0.0, min(self.timeouts.first_byte, self._until - anyio.current_time()) / 2)
 
-    async def head(self, send: Callable[[], Awaitable[Arriving]]) -> Arriving:
-        return await self._within(self.timeouts.first_byte, "no answer", send)
-
     async def body(self, answer: Arriving) -> AsyncGenerator[bytes, None]:
         if _coding(answer) != "identity":  # nobody asked for it, so it is rare enough to be decoded in one go
-            yield await self.whole(answer)
+            yield await self._whole(answer)
             return
-        while piece := await self._piece(answer):
+        while piece := await self._piece(answer, late=anyio.current_time() >= self._until):
             yield piece
 
-    async def whole(self, answer: Arriving) -> bytes:
-        pieces = []
+    async def read(self, answer: Arriving) -> Answer:
+        """The whole of it."""
+        try:
+            return Answer(status=answer.status, headers=answer.headers, body=await self._whole(answer))
+        finally:
+            await answer.close()
+
+    async def _whole(self, answer: Arriving) -> bytes:
+        pieces = []  # of which those that have come already take no time
         while piece := await self._piece(answer):
             pieces.append(piece)
         return self._decoded(_coding(answer), b"".join(pieces))
@@ -194,12 +194,13 @@ class _Clocks:
         except httpx.DecodingError as error:
             raise Unreachable(self._endpoint, f"its answer is no {coding} data: {error}") from error
 
-    async def _piece(self, answer: Arriving) -> bytes:
-        if anyio.current_time() < self._until and (piece := answer.ready()) is not None:
-            return piece  # as most are in a fast stream: a scope would cost more than they do
-        return await self._within(self.timeouts.idle, "silence in mid-answer", answer.more)
+    async def _piece(self, answer: Arriving, *, late: bool = False) -> bytes:
+        """The next one, which has mostly come already: a scope would cost more than that."""
+        piece = None if late else answer.ready()
+        return await self.within(self.timeouts.idle, "silence in mid-answer", answer.more) if piece is None else piece
 
-    async def _within(self, seconds: float, what: str, step: Callable[[], Awaitable[T]]) -> T:
+    async def within(self, seconds: float, what: str, step: Callable[[], Awaitable[T]]) -> T:
+        """What `step` comes to in so many seconds. If it comes to nothing, `what` is what there was."""
         began = anyio.current_time()
         left = max(0.0, self._until - began)
         if left > 0:
@@ -219,19 +220,24 @@ def _coding(answer: Arriving) -> str:
     return answer.headers.get("content-encoding", "identity")
 
 
-async def _dropped(answer: Arriving) -> None:
-    with suppress(*breakages()):
-        await answer.close()
+class _Head(Struct, frozen=True, kw_only=True):
+    """Where a request goes, over which kind of connection, and with which headers."""
 
-
-def _refuse_illegal(headers: Headers) -> None:
-    """Libraries quote a bad header in their errors, and it may be a key: so it never gets there."""
-    for name, value in headers.items():
-        if not _LEGAL_VALUE.fullmatch(value):
-            raise ConfigurationError(f"the value of header {name!r} has a line break or a letter that HTTP does not allow")
+    url: str
+    secure: bool
+    headers: Headers
 
 
 @lru_cache(256)
+def _head(url: str, *headers: tuple[str, str]) -> _Head:
+    """What is sent before a body. ConfigurationError for what must not be."""
+    for name, value in headers:
+        if not _LEGAL_VALUE.fullmatch(value):  # libraries quote it in their errors, and it may be a key: so it never gets there
+            raise ConfigurationError(f"the value of header {name!r} has a line break or a letter that HTTP does not allow")
+    plain, credentials = _parted(url)
+    return _Head(url=plain, secure=plain.startswith("https:"), headers={**_DEFAULTS, **credentials, **dict(headers)})
+
+
 def _parted(url: str) -> tuple[str, Headers]:
     """The URL as it is sent, and the header that its user and password mean: libraries differ in what they make of those."""
     import httpx

@@ -1,11 +1,11 @@
-"""Which event loop this is, and closing what belongs to it when it ends, for things that no block of the caller's surrounds."""
+"""Which event loop this is, and what belongs to it alone: closed when it ends, where no block of the caller's surrounds it."""
 
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary, ref
 
-from anyio.lowlevel import RunVar
-
-_AT_THE_END: RunVar[dict[object, AsyncGenerator[None, None]]] = RunVar("what is closed when the event loop ends")
+T = TypeVar("T")
 
 
 def on_trio() -> bool:
@@ -20,13 +20,35 @@ def on_asyncio() -> bool:
     return asyncio is not None and not on_trio() and asyncio._get_running_loop() is not None
 
 
+class PerLoop(Generic[T]):
+    """One value for each event loop, made when it is first asked for there and forgotten with the loop."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: WeakKeyDictionary[object, T] = WeakKeyDictionary()
+        self._latest: tuple[Callable[[], object], T] | None = None
+
+    def get(self) -> T:
+        """That of the running event loop, of which there must be one."""
+        loop = sys.modules["trio"].lowlevel.current_trio_token() if on_trio() else sys.modules["asyncio"].get_running_loop()
+        if (latest := self._latest) is not None and latest[0]() is loop:
+            return latest[1]
+        value = self._made.get(loop)
+        if value is None:
+            value = self._made[loop] = self._make()
+        self._latest = ref(loop), value
+        return value
+
+
+_AT_THE_END: PerLoop[dict[object, AsyncGenerator[None, None]]] = PerLoop(dict)
+
+
 async def at_loop_end(owner: object, close: Callable[[], Awaitable[None]]) -> None:
     """Have `close` awaited when the running event loop ends; once for each owner, however often it is asked."""
-    waiting = _AT_THE_END.get({})
+    waiting = _AT_THE_END.get()
     if owner not in waiting:
         # Every loop finalises the asynchronous generators that are left when it ends: so one waits there for each owner.
         waiting[owner] = _closing(close)
-        _AT_THE_END.set(waiting)
         await anext(waiting[owner])
 
 

@@ -6,7 +6,7 @@ No provider's wire form shows here. All are frozen, so a transcript is a record:
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from registry.origins import TRUSTED, Origins
 from registry.usage import UNMETERED, Usage
@@ -100,11 +100,6 @@ class Request(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     temperature: float | None = None
 
-    @property
-    def call_ids(self) -> set[str]:
-        """The ids of all tool calls in the messages: a reply's calls need others."""
-        return {call.id for message in self.messages if isinstance(message, AssistantMessage) for call in message.calls}
-
 
 Finish = Literal["stop", "tool_calls", "length", "refused"]
 
@@ -122,7 +117,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     reasoning: str = ""
     opaque: str = ""
     finish: Finish = "stop"
-    usage: Usage = field(default=UNMETERED)
+    usage: Usage = UNMETERED
     model: str = ""
     waited: float = 0.0
 

@@ -14,9 +14,10 @@ from registry.http import TIMEOUTS, HttpDoor, Timeouts, address
 from registry.messages import Piece, Reply, Request
 from registry.models.model import Abilities
 from registry.wire.assembler import Assembler
+from registry.wire.decoding import decoded
 from registry.wire.faults import fault
 from registry.wire.legal import legal
-from registry.wire.lift import decoded, lift
+from registry.wire.lift import lift
 from registry.wire.naming import naming
 from registry.wire.rules import COMPATIBLE, WireRules
 from registry.wire.wording import Wording
@@ -33,6 +34,9 @@ class OpenAIModel:
     Nothing else is ever repeated: that is the caller's.
     """
 
+    punctual = True
+    """Every wait of its own ends with the call's deadline: see `ModelLayer`."""
+
     def __init__(
         self,
         name: str,
@@ -47,10 +51,11 @@ class OpenAIModel:
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = TIMEOUTS,
     ) -> None:
-        self._name, self._model, self._rules = name, model, rules
+        self._name, self._longest_name = name, rules.longest_name
         self._abilities = abilities if abilities is not None else _abilities(rules)
         self._context_window = context_window
         base, secret = _base(base_url), revealed(api_key)
+        self._wording = partial(Wording, endpoint=address(base), model=model, rules=rules)
         self._exchange = Exchange(
             door=door,
             url=f"{base}/chat/completions",
@@ -79,12 +84,13 @@ class OpenAIModel:
 
     async def chat(self, request: Request, call: Call) -> Reply:
         """One reply, whole. Raises a `ModelError`, and IllegalRequest for a transcript that must not be sent."""
-        legal(request.messages)
-        names = naming(request, self._rules.longest_name)
+        made = legal(request.messages)
+        names = naming(request.tools, made, self._longest_name)
         wording = self._wording(names.lowered(request))
+        read = partial(lift, endpoint=self._exchange.endpoint, taken=[each.id for each in made])
         while True:
             try:
-                reply = await self._exchange.whole(wording.body, call, lift=partial(self._lifted, request))
+                reply = await self._exchange.whole(wording.body, call, lift=read)
                 return names.lifted(wording.taken(reply))
             except ModelError as error:
                 if not wording.amended(error):
@@ -93,12 +99,14 @@ class OpenAIModel:
 
     async def stream_chat(self, request: Request, call: Call) -> AsyncGenerator[Piece, None]:
         """The reply piece by piece, the whole of it last. Raises as `chat` does, and Truncated when a reply breaks off."""
-        legal(request.messages)
-        names = naming(request, self._rules.longest_name)
+        made = legal(request.messages)
+        names = naming(request.tools, made, self._longest_name)
         wording = self._wording(names.lowered(request), stream=True)
+        taken = [each.id for each in made]
+        read = partial(lift, endpoint=self._exchange.endpoint, taken=taken)
         while True:
-            assembler = Assembler(self._exchange.endpoint, request.call_ids)
-            sent = self._exchange.pieces(wording.body, call, assembler=assembler, lift=partial(self._lifted, request))
+            assembler = Assembler(self._exchange.endpoint, taken)
+            sent = self._exchange.pieces(wording.body, call, assembler=assembler, lift=read)
             try:
                 async with aclosing(sent) as pieces:
                     async for piece in pieces:
@@ -108,12 +116,6 @@ class OpenAIModel:
                 if not wording.amended(error):
                     raise
                 await _ask_leave(call, error)
-
-    def _wording(self, request: Request, *, stream: bool = False) -> Wording:
-        return Wording(request, endpoint=self._exchange.endpoint, model=self._model, rules=self._rules, stream=stream)
-
-    def _lifted(self, request: Request, body: bytes) -> Reply:
-        return lift(body, endpoint=self._exchange.endpoint, taken=request.call_ids)
 
 
 async def served_models(door: HttpDoor, base_url: str, api_key: SecretStr | None) -> tuple[str, ...]:

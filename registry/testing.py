@@ -153,6 +153,7 @@ class FaultyModel(ModelLayer):
 
     def __init__(self, inner: Model, faults: Iterable[Fault | None]) -> None:
         super().__init__(inner)
+        self.punctual = False
         self._faults = iter(faults)
 
     async def chat(self, request: Request, call: Call) -> Reply:

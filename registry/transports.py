@@ -7,6 +7,7 @@ is raised here is listed by `breakages`, and said in words by `why`; the door ma
 import ssl
 import sys
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
@@ -30,7 +31,8 @@ KEEP_ALIVE = 15.0
 class Arriving(Struct, frozen=True, kw_only=True):
     """An answer whose body is still to be read, a piece at a time; an empty piece is its end.
 
-    `ready` is a piece that is there already, None when nobody can say so; then `more` waits for one. `close` drops the rest.
+    `ready` is a piece that is there already, None when nobody can say so; then `more` waits for one. `close` drops the rest, and
+    raises nothing.
     """
 
     status: int
@@ -83,10 +85,11 @@ class OverAiohttp:
         def ready() -> bytes | None:
             if content.exception() is not None:
                 return None
-            return content.read_nowait() or (b"" if content.at_eof() else None)
+            return b"" if content.at_eof() else content.read_nowait() or None
 
         async def close() -> None:
-            response.release()
+            if not response.closed:  # as it is when its end was read
+                response.release()
 
         return Arriving(status=response.status, headers=response.headers, ready=ready, more=content.readany, close=close)
 
@@ -127,11 +130,12 @@ class OverHttpx:
             return b""
 
         async def close() -> None:
-            try:
-                if isinstance(source, AsyncGenerator):
-                    await source.aclose()
-            finally:
-                await response.aclose()
+            with suppress(*breakages()):
+                try:
+                    if isinstance(source, AsyncGenerator):
+                        await source.aclose()
+                finally:
+                    await response.aclose()
 
         return Arriving(status=response.status_code, headers=response.headers, ready=lambda: None, more=more, close=close)
 

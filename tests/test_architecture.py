@@ -31,7 +31,7 @@ DOORS = {
     "pickle": (),
     "random": ("orchestrator.ports",),
     "secrets": ("orchestrator.cli.hosting",),
-    "time": (),
+    "time": ("orchestrator.ports",),
 }
 """Outside packages that may come in only here."""
 

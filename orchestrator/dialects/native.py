@@ -46,7 +46,7 @@ class Native:
 
     def observed(self, observations: Sequence[Observation]) -> tuple[Message, ...]:
         return tuple(
-            ToolMessage(call_id=seen.call_id, name=seen.name, text=seen.text, origins=seen.origins) for seen in observations
+            [ToolMessage(call_id=seen.call_id, name=seen.name, text=seen.text, origins=seen.origins) for seen in observations]
         )
 
 

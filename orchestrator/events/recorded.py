@@ -2,7 +2,7 @@
 
 import json
 from functools import cache
-from typing import Any
+from operator import attrgetter
 
 from msgspec import DecodeError, Struct, to_builtins
 from msgspec.json import Decoder, Encoder
@@ -14,7 +14,8 @@ from planner import Plan
 Event = Fact | Glimpse
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
+# There are thousands, and nothing in one leads back to it: the garbage collector need not go through them again and again.
+class Recorded(Struct, frozen=True, kw_only=True, gc=False):
     """An event with its place. `seq` counts a run's Facts from 1 without gaps and is None for a Glimpse: it is journal
     line, SSE id and resume cursor in one. `time` is seconds since the epoch."""
 
@@ -30,15 +31,13 @@ class Recorded(Struct, frozen=True, kw_only=True):
         return self.seq
 
 
+_OUTCOMES = {ModelReplied: attrgetter("key"), ToolEnded: attrgetter("key"), Answered: attrgetter("waiting")}
+
+
 def outcome_of(fact: Fact) -> str:
     """What it is the outcome of: of those of its kind the first one written counts. Empty for Facts that are no outcome."""
-    match fact:
-        case ModelReplied(key=key) | ToolEnded(key=key):
-            return key
-        case Answered(waiting=waiting):
-            return waiting
-        case _:
-            return ""
+    known = _OUTCOMES.get(type(fact))
+    return known(fact) if known else ""
 
 
 def outcome_key(fact: Fact) -> str:
@@ -54,8 +53,7 @@ def encode(recorded: Recorded) -> bytes:
 
 def decode(line: bytes) -> Recorded:
     """The event of one line; what is not one raises `msgspec.DecodeError`. Only our own closed set of types is built."""
-    recorded: Recorded = _decoder(Recorded).decode(line)
-    return recorded
+    return _of_lines().decode(line)
 
 
 def encode_fact(fact: Fact) -> bytes:
@@ -67,7 +65,7 @@ def encode_fact(fact: Fact) -> bytes:
     try:
         line = _line(fact)
         if not isinstance(fact, _WITH_PLANS):  # which are what their types say: they were checked when they were made
-            decode_fact(line)
+            _of_facts().decode(line)
     except (TypeError, DecodeError) as error:
         raise Unwritable(f"this {type(fact).__name__} could not be read again: {error}") from error
     return line
@@ -75,8 +73,7 @@ def encode_fact(fact: Fact) -> bytes:
 
 def decode_fact(line: bytes) -> Fact:
     """What `encode_fact` made. Raises `msgspec.DecodeError` for all else, a Glimpse too."""
-    fact: Fact = _decoder(Fact).decode(line)
-    return fact
+    return _of_facts().decode(line)
 
 
 class Unwritable(TypeError):
@@ -108,5 +105,10 @@ def _line(value: Struct) -> bytes:
 
 
 @cache
-def _decoder(kind: Any) -> Decoder[Any]:
-    return Decoder(kind, dec_hook=_from_json)
+def _of_lines() -> Decoder[Recorded]:
+    return Decoder(Recorded, dec_hook=_from_json)
+
+
+@cache
+def _of_facts() -> Decoder[Fact]:
+    return Decoder(Fact, dec_hook=_from_json)

@@ -1,11 +1,11 @@
 """A journal that lives as long as the process: the library's default, and free."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
 
 import anyio
+from msgspec import Struct, field
 
 from orchestrator.errors import LeaseLost, RunHeld, UnknownRun
 from orchestrator.events.facts import Fact, RunEnded, StepEnded, Word
@@ -14,15 +14,13 @@ from orchestrator.journal.durations import Remembered
 from orchestrator.journal.protocol import WHOLE_RUN, Line, Listed, Outline
 
 
-@dataclass(slots=True)
-class _Claim:
+class _Claim(Struct):
     epoch: int = 0
     holder: str = ""
     until: float = 0.0
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     recorded: list[Recorded] = field(default_factory=list)
     outcomes: dict[tuple[type[Fact], str], Recorded] = field(default_factory=dict)
     claims: dict[str, _Claim] = field(default_factory=dict)

@@ -30,23 +30,25 @@ class Row(NamedTuple):
     line: bytes
 
 
-class Draft(NamedTuple):
-    """A Fact ready to be written, but for its place."""
+class Draft(Struct, frozen=True, gc=False):
+    """A Fact ready to be written, but for its place. Like a `Recorded` it is nothing for the garbage collector."""
 
     fact: Fact
     time: float
+    kind: str
     key: str | None
+    effect: str | None
     line: bytes
 
     def at(self, run: str, seq: int) -> Row:
-        effect = self.fact.effect if isinstance(self.fact, ToolStarted) else None
-        head = _head(run, (seq, self.time, self.fact.kind, self.key, effect))
-        return Row(seq, self.time, self.fact.kind, self.key, effect, head, zlib.crc32(self.line, head), self.line)
+        head = _head(run, seq, self.time, self.kind, self.key, self.effect)
+        return Row(seq, self.time, self.kind, self.key, self.effect, head, zlib.crc32(self.line, head), self.line)
 
 
 def drafted(fact: Fact, time: float) -> Draft:
     """Works out all that needs no look at the journal."""
-    return Draft(fact, float(time), outcome_key(fact) or None, encode_fact(fact))
+    effect = fact.effect if isinstance(fact, ToolStarted) else None
+    return Draft(fact, float(time), fact.kind, outcome_key(fact) or None, effect, encode_fact(fact))
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -100,12 +102,12 @@ def _refuse_newer(run: str, row: Row) -> None:
         raise JournalUnusable(f"of run {run!r}", f"its records have schema {schema}, and this version reads up to {SCHEMA}")
 
 
-def _head(run: str, fields: tuple[object, ...]) -> int:
-    return zlib.crc32(repr((run, *fields)).encode(errors="replace"))
+def _head(*run_and_fields: object) -> int:
+    return zlib.crc32(repr(run_and_fields).encode(errors="replace"))
 
 
 def _head_is_sound(run: str, row: Row) -> bool:
-    return row.head == _head(run, row[: Row._fields.index("head")])
+    return row.head == _head(run, row.seq, row.time, row.kind, row.key, row.effect)
 
 
 def _is_sound(run: str, row: Row) -> bool:

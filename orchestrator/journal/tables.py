@@ -71,24 +71,23 @@ class Tables:
         Raises `JournalDamaged`, before anything is written, when what is there already is not sound.
         """
         outcomes = self._outcomes(run, number, [draft.key for draft in drafts if draft.key])
-        rows, all_of_them, last = [], [], self.last(number)
+        fresh, all_of_them, last = [], [], self.last(number)
         for draft in drafts:
             known = outcomes.get(draft.key) if draft.key else None
             if known is None:
-                last += 1
-                rows.append((number, *draft.at(run, last)))
-                known = Recorded(seq=last, time=draft.time, run=run, event=draft.fact)
+                fresh.append(draft)
+                known = Recorded(seq=last + len(fresh), time=draft.time, run=run, event=draft.fact)
                 if draft.key:
                     outcomes[draft.key] = known
             all_of_them.append(known)
+        rows = ((number, *draft.at(run, seq)) for seq, draft in enumerate(fresh, last + 1))
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return tuple(all_of_them)
 
     def remember(self, number: int, took: Iterable[Duration]) -> None:
         """Keep how long steps of the run took."""
-        rows = [(number, key, seconds) for key, seconds in took]
-        if rows:
-            self._connection.executemany("INSERT INTO durations (run, key, seconds) VALUES (?, ?, ?)", rows)
+        rows = ((number, key, seconds) for key, seconds in took)
+        self._connection.executemany("INSERT INTO durations (run, key, seconds) VALUES (?, ?, ?)", rows)
 
     def remembers(self) -> bool:
         """Whether it is known of any step how long it took."""

@@ -1,7 +1,6 @@
 """What an agent and its model say to each other, in the dialect that they share."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import asdict, replace
 
@@ -32,15 +31,17 @@ class Conversation:
         self.asking = Asking(JournalledModel(made_of.model, ledger), made_of.hooks)
         compaction = None if made_of.compaction is None else JournalledModel(made_of.compaction, ledger)
         self._compactor = Compactor(compaction, made_of.guard)
-        self._memory = Memory(made_of.guard, *(message.text for message in task.messages))
-        self._made = Counter[str]()
-        self.offer = Offer.of_all(made_of.tools)
+        given = task.messages
+        self._memory = Memory(made_of.guard, *[message.text for message in given])
+        self._made: dict[str, int] = {}
+        self.offer, self._can_read = Offer.of_all(made_of.tools), READ_RESULT in made_of.tools.names
         self._speech = Speech(
             made_of.system, made_of.tools.specs, made_of.model.abilities, use_native_tools=made_of.use_native_tools
         )
         self.said: list[Message] = [self._speech.opening]
-        self._origins, self._call_ids = TRUSTED, set[str]()
-        for message in task.messages:
+        self._origins = TRUSTED
+        self._call_ids: set[str] = set()
+        for message in given:
             self._keep(message)
         self.dialect = self._speech.dialect
         self._replied = False
@@ -53,10 +54,21 @@ class Conversation:
         `ModelError`.
         """
         while True:
+            specs, dialect = self.offer.shown.specs, self.dialect
+            request = dialect.request(await self._fitted(call, extra), specs, may_act=may_act)
+            if self._made_of.reply_tokens is not None:
+                request = replace(request, max_tokens=self._made_of.reply_tokens)
             try:
-                return await self._ask(call, extra, may_act=may_act)
+                reply = await self.asking.reply(request, call)
+                break
             except Unable as unable:
                 self._speak_without(unable)
+        self._replied = True
+        meant = dialect.meant(reply, specs)
+        if not meant.calls:
+            return meant
+        calls = unique(meant.calls, self._call_ids)
+        return meant if calls == meant.calls else replace(meant, calls=calls)
 
     def read(self, reply: Reply) -> Reading:
         """What the reply says. Calls get ids that no other call of the conversation has."""
@@ -71,7 +83,9 @@ class Conversation:
 
     def say(self, reply: Reply) -> AssistantMessage:
         """The reply becomes part of the transcript. It has the origins of all that the model has read."""
-        said = replace(self.dialect.said(reply), origins=self._origins)
+        said = self.dialect.said(reply)
+        if self._origins:
+            said = replace(said, origins=self._origins)
         self._keep(said)
         return said
 
@@ -82,7 +96,7 @@ class Conversation:
         """
         noted = []
         for call, seen, behind in came:
-            self._made[call] += 1
+            self._made[call] = self._made.get(call, 0) + 1
             short = self._memory.noted(seen, f"{call}/{self._made[call]}")
             noted.append(replace(short, text=short.text + behind) if behind else short)
         for message in self.dialect.observed(noted):
@@ -92,14 +106,22 @@ class Conversation:
     def show(self, offer: Offer) -> None:
         """From now on the model is shown these tools. Its prompts change where they differ from those before, and only then."""
         if offer.shown is not self.offer.shown:
-            self.offer = offer
+            self.offer, self._can_read = offer, READ_RESULT in offer.shown.names
             self._speak(self._speech.about(offer.shown.specs))
             self._offer_memory()
 
     def _keep(self, message: Message) -> None:
         self.said.append(message)
-        self._origins = joined(self._origins, message.origins)
-        self._call_ids.update(_ids(message))
+        if message.origins and message.origins != self._origins:
+            self._origins = joined(self._origins, message.origins)
+        match message:
+            case AssistantMessage(calls=calls):
+                for call in calls:
+                    self._call_ids.add(call.id)
+            case ToolMessage(call_id=call_id) | UserMessage(call_id=call_id):
+                self._call_ids.add(call_id)
+            case _:
+                pass
 
     def _speak_without(self, unable: Unable) -> None:
         """Begin anew, in a dialect that needs none of what no model left can do. Raises the error when that is no way out."""
@@ -111,20 +133,11 @@ class Conversation:
     def _speak(self, speech: Speech) -> None:
         self._speech, self.dialect, self.said[0] = speech, speech.dialect, speech.opening
 
-    async def _ask(self, call: Call, extra: tuple[Message, ...], *, may_act: bool) -> Reply:
-        specs, dialect = self.offer.shown.specs, self.dialect
-        request = dialect.request(await self._fitted(call, extra), specs, may_act=may_act)
-        reply = await self.asking.reply(replace(request, max_tokens=self._made_of.reply_tokens), call)
-        self._replied = True
-        meant = dialect.meant(reply, specs)
-        calls = unique(meant.calls, self._call_ids)
-        return meant if calls == meant.calls else replace(meant, calls=calls)
-
     async def _fitted(self, call: Call, extra: tuple[Message, ...]) -> tuple[Message, ...]:
-        messages, tools = (*self.said, *extra), self.offer.shown
-        handles = self._memory.handles if READ_RESULT in tools else NO_HANDLES
+        messages, offer = (*self.said, *extra), self.offer
+        handles = self._memory.handles if self._can_read else NO_HANDLES
         try:
-            fitted = await self._compactor.fitted(messages, tools.specs, call, hint="react_iteration", handles=handles)
+            fitted = await self._compactor.fitted(messages, offer.shown.specs, call, handles=handles)
         except NothingGained as error:
             self.asking.usage += error.usage
             raise
@@ -137,18 +150,9 @@ class Conversation:
 
     def _offer_memory(self) -> None:
         """What can be read again must have a tool that reads it. A model without tool calls gets it beside others only."""
+        if self._memory.empty:
+            return
         offer = self.offer
         speaks_of_tools = len(offer.shown) > 0 or self._made_of.model.abilities.get("tool_call", False)
-        if speaks_of_tools and not self._memory.empty and READ_RESULT not in offer.shown and READ_RESULT not in offer.granted:
+        if speaks_of_tools and not self._can_read and READ_RESULT not in offer.granted:
             self.show(offer.beside(self._memory.tool))
-
-
-def _ids(message: Message) -> Sequence[str]:
-    """The ids of the calls that the message makes, or of the one whose result it is."""
-    match message:
-        case AssistantMessage(calls=calls):
-            return [call.id for call in calls]
-        case ToolMessage(call_id=call_id) | UserMessage(call_id=call_id):
-            return [call_id]
-        case _:
-            return []

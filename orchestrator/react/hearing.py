@@ -25,10 +25,12 @@ class Ears:
         self._place += 1
         call = self._call
         texts = self._ledger.state.heard.get((call.scope, call.attempt, self._place))
-        if texts is None:
+        if texts is not None:
+            self._reader.skip(len(texts))
+        elif self._reader.waiting:
             texts = await self._listen()
         else:
-            self._reader.skip(len(texts))
+            return None
         self._unanswered += texts
         return as_message(texts) if texts else None
 
@@ -46,7 +48,7 @@ class Ears:
         return self._unanswered + self._reader.waiting
 
     async def _listen(self) -> tuple[str, ...]:
-        if not self._reader.waiting or self._ledger.answered(self._call) > self._replies:
+        if self._ledger.answered(self._call) > self._replies:
             return ()
         texts = self._reader.drain()
         call = self._call

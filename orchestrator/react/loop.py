@@ -10,16 +10,14 @@ from orchestrator.dialects import Act, Conclude, Garbled, Reading
 from orchestrator.errors import BudgetExhausted, DeniedByHook, StepError
 from orchestrator.events.facts import PhaseBegan
 from orchestrator.events.glimpses import Concluding, ThinkingBegan
-from orchestrator.hooks import CompositeHook
 from orchestrator.interrupts import InterruptQueue
 from orchestrator.journalled import JournalledModel, JournalledTools
 from orchestrator.ledger import Ledger
-from orchestrator.logs import report
 from orchestrator.prompts import LAST_WORD, REFORMAT, unpaid, unsummarised
 from orchestrator.react.conversation import Conversation
 from orchestrator.react.hearing import Ears
 from orchestrator.react.outcome import UNPARSED, AgentOutcome, AgentResult
-from orchestrator.react.progress import Made, NoProgress, Progress, RefuseRepeats, call_digest, repeated, result_digest
+from orchestrator.react.progress import Made, NoProgress, Progress, RefuseRepeats, call_digest, repeated, result_of
 from orchestrator.react.recovery import FAULT_LIMIT, NOTES, Fault, Recovery, fault_of, stopped
 from orchestrator.react.selection import choose, must_choose
 from orchestrator.react.task import Equipment, Task
@@ -40,7 +38,7 @@ class Loop:
         self._talk = Conversation(made_of, task, ledger)
         self._ears = Ears(interrupts, ledger, call)
         self._progress = Progress()
-        self._policies = CompositeHook((RefuseRepeats(self._progress), made_of.hooks), report=report)
+        self._policies = RefuseRepeats(self._progress, made_of.hooks)
         self._seen: list[Observation] = []
         self._laps, self._unread, self._faults = 0, 0, 0
         self._reasoning, self._last_words = "", ""
@@ -48,7 +46,8 @@ class Loop:
     async def run(self) -> AgentResult:
         """To the end, whatever it is. Errors of models and denials are an end too."""
         try:
-            await self._choose_tools()
+            if must_choose(self._made_of.tools):
+                await self._choose_tools()
             return await self._all_laps()
         except (ModelError, StepError) as error:
             spent = spent_out(error, self._call.budget)
@@ -57,8 +56,6 @@ class Loop:
 
     async def _choose_tools(self) -> None:
         granted, task = self._made_of.tools, self._task
-        if not must_choose(granted):
-            return
         call = replace(self._call, purpose="selection")
         if not self._ledger.answered(call):  # otherwise it was told in an earlier life of the run
             await self._ledger.record(PhaseBegan(phase="selecting_tools", total_tools=len(granted)))
@@ -70,9 +67,9 @@ class Loop:
 
     async def _all_laps(self) -> AgentResult:
         await self._hear()
-        last = self._made_of.max_iterations
+        last, budget = self._made_of.max_iterations, self._call.budget
         while self._laps < last:
-            if self._laps and (spent := last_word(self._call.budget, anyio.current_time())):
+            if self._laps and budget is not None and (spent := last_word(budget, anyio.current_time())):
                 return await self._last_word(spent)
             self._laps += 1
             self._call = replace(self._call, iteration=self._laps)
@@ -109,19 +106,24 @@ class Loop:
                 return await self._act(calls)
 
     async def _reply(self) -> Reply:
-        """One reply: an empty one asked for again, one that was cut off continued, within their limits."""
+        """One reply, or what could be made of it."""
         await self._begin()
-        recovery, extra = Recovery(self._talk.dialect.continues), tuple[Message, ...]()
-        while True:
+        reply = await self._talk.ask(self._call)
+        self._ears.replied()
+        if fault_of(reply) is not None:
+            reply = await self._recovered(reply)
+        await self._made_of.hooks.after_iteration(self._call.iteration, reply, self._call)
+        return reply
+
+    async def _recovered(self, reply: Reply) -> Reply:
+        """An empty reply asked for again, one that was cut off continued, within their limits."""
+        recovery = Recovery(self._talk.dialect.continues)
+        extra: tuple[Message, ...] = ()
+        while more := recovery.again(reply):
+            extra += more
             reply = await self._talk.ask(self._call, *extra)
             self._ears.replied()
-            whole = recovery.whole(reply)
-            more = recovery.again(reply)
-            if not more:
-                break
-            extra += more
-        await self._made_of.hooks.after_iteration(self._call.iteration, whole, self._call)
-        return whole
+        return recovery.whole(reply)
 
     async def _begin(self) -> None:
         await self._made_of.hooks.before_iteration(self._call.iteration, self._call)
@@ -154,15 +156,20 @@ class Loop:
     async def _act(self, calls: Sequence[ToolCall]) -> AgentResult | None:
         tools = JournalledTools(self._talk.offer.shown, self._ledger)
         came = await observe_all(tools, calls, self._call, self._policies)
-        waiting = tuple(each for each in came if isinstance(each, Waiting))
+        waiting: list[Waiting] = []
+        seen: list[Observation] = []
+        for each in came:
+            if isinstance(each, Waiting):
+                waiting.append(each)
+            else:
+                seen.append(each)
         if waiting:
-            return self._ended("", "suspended", waiting=waiting)
-        seen = [each for each in came if isinstance(each, Observation)]
+            return self._ended("", "suspended", waiting=tuple(waiting))
         made = [self._made(call, each) for call, each in zip(calls, seen, strict=True)]
         times = self._progress.fold(made)
         mine = f"{self._call.scope}@{self._call.attempt}"  # equal calls of other steps and attempts bring results of their own
         self._talk.observe(
-            (f"{mine}/{what.call}", each, repeated(times.get(what.call, 0))) for what, each in zip(made, seen, strict=True)
+            [(f"{mine}/{what.call}", each, repeated(times.get(what.call, 0))) for what, each in zip(made, seen, strict=True)]
         )
         self._seen.extend(seen)
         self._talk.show(self._talk.offer.after(seen))
@@ -172,8 +179,9 @@ class Loop:
     def _made(self, call: ToolCall, seen: Observation) -> Made:
         shown = self._talk.offer.shown
         name = shown.meant(call.name)
-        changes = seen.error is None and name in shown and shown.get(name).traits.effect != "pure"
-        return Made(call=call_digest(name, call.arguments), result=result_digest(seen), changes=changes)
+        tool = shown.find(name)
+        changes = seen.error is None and tool is not None and tool.traits.effect != "pure"
+        return Made(call=call_digest(name, call.arguments), result=result_of(seen), changes=changes)
 
     async def _hear(self) -> bool:
         message = await self._ears.hear()

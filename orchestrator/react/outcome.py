@@ -41,4 +41,4 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     @property
     def origins(self) -> Origins:
         """Everything untrusted that was read on the way to the answer."""
-        return joined(*(message.origins for message in self.transcript))
+        return joined(*[message.origins for message in self.transcript])

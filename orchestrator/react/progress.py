@@ -1,11 +1,10 @@
 """Whether an agent gets anywhere: a fold over what it called and what came of it."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from orchestrator.errors import StepError
 from orchestrator.hooks import Hook
@@ -28,22 +27,20 @@ class NoProgress(StepError):
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """A call that was made and what came of it, both as digests. `changes` says that it may have changed what others read."""
+    """A call that was made, as a digest, and what came of it. `changes` says that it may have changed what others read."""
 
     call: str
-    result: str
+    result: Hashable
     changes: bool = False
 
 
-@dataclass(slots=True)
-class _Tally:
-    result: str
+class _Tally(Struct):
+    result: Hashable
     times: int = 1
     refused: bool = False
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """The rounds so far. Nothing but `fold` changes it.
 
     A call counts as the same again while its result stays the same, whatever is called in between: pairs that take turns get
@@ -53,15 +50,12 @@ class Progress:
 
     stuck: bool = False
     _tallies: dict[str, _Tally] = field(default_factory=dict)
-    _met: set[tuple[str, str]] = field(default_factory=set)
-
-    def times(self, call: str) -> int:
-        """How often the call has given its latest result, without a break."""
-        tally = self._tallies.get(call)
-        return 0 if tally is None else tally.times
+    _met: set[tuple[str, Hashable]] = field(default_factory=set)
 
     def refuses(self, call: str) -> bool:
-        return self.times(call) >= MOST_EQUAL
+        """Whether the call has given its latest result too often, without a break."""
+        tally = self._tallies.get(call)
+        return tally is not None and tally.times >= MOST_EQUAL
 
     def fold(self, made: Iterable[Made]) -> Mapping[str, int]:
         """Take in one round, the calls of one reply; equal calls within it count once.
@@ -69,38 +63,41 @@ class Progress:
         Returns how often each call that was not refused has now given the same result.
         """
         round_ = {each.call: each for each in made}
-        ran = [each for each in round_.values() if not self.refuses(each.call)]
-        fresh = [each for each in ran if (each.call, each.result) not in self._met]
+        times: dict[str, int] = {}
+        changed = False
         for each in round_.values():
-            self._count(each)
-        self._met.update((each.call, each.result) for each in fresh)
-        if any(each.changes for each in fresh):
+            tally = self._tallies.get(each.call)
+            if tally is not None and tally.times >= MOST_EQUAL:
+                self.stuck, tally.refused = self.stuck or tally.refused, True
+                continue
+            if tally is not None and tally.result == each.result:
+                tally.times += 1
+            else:
+                tally = self._tallies[each.call] = _Tally(each.result)
+            times[each.call] = tally.times
+            changed = changed or (each.changes and (each.call, each.result) not in self._met)
+            self._met.add((each.call, each.result))
+        if changed:
             for call, tally in self._tallies.items():
                 if call not in round_:
                     tally.times, tally.refused = 1, False
-        return {each.call: self.times(each.call) for each in ran}
-
-    def _count(self, made: Made) -> None:
-        tally = self._tallies.get(made.call)
-        if tally is not None and self.refuses(made.call):
-            self.stuck, tally.refused = self.stuck or tally.refused, True
-        elif tally is not None and tally.result == made.result:
-            tally.times += 1
-        else:
-            self._tallies[made.call] = _Tally(made.result)
+        return times
 
 
 class RefuseRepeats(Hook):
-    """The policy that a call which brings nothing new does not run."""
+    """The policy that a call which brings nothing new does not run. What may run, the `others` are asked about."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress, others: Hook) -> None:
+        self._progress, self._others = progress, others
 
-    async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:  # noqa: ARG002
+    async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:
         if self._progress.refuses(call_digest(wanted.name, wanted.arguments)):
             why = f"it gave the same result {MOST_EQUAL} times; do something else, or conclude with what you have"
             raise ToolDenied(wanted.name, why)
-        return wanted
+        return await self._others.before_tool(wanted, call)
+
+    async def after_tool(self, observation: Observation, call: Call) -> Observation:
+        return await self._others.after_tool(observation, call)
 
 
 @lru_cache(maxsize=256)
@@ -113,9 +110,9 @@ def call_digest(name: str, arguments: str) -> str:
     return digest([name, value])
 
 
-def result_digest(seen: Observation) -> str:
-    """Of what the model reads of a result."""
-    return digest([seen.text, seen.error])
+def result_of(seen: Observation) -> Hashable:
+    """What the model reads of a result."""
+    return seen.text, seen.error
 
 
 def repeated(times: int) -> str:

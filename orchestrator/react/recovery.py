@@ -1,9 +1,9 @@
 """What to do about a reply that is empty or was cut off: pure decisions, within limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from orchestrator.errors import AgentStopped
@@ -28,8 +28,7 @@ NOTES: Mapping[Fault, str] = {
 """What the model reads after an iteration that came to nothing."""
 
 
-@dataclass(slots=True)
-class Recovery:
+class Recovery(Struct):
     """One iteration's recoveries so far, and the text that was already written.
 
     `continues` says whether a reply that was cut off can be gone on with; otherwise it has to be said anew.

@@ -68,9 +68,9 @@ class Offer(Struct, frozen=True):
 
     def after(self, seen: Iterable[Observation]) -> "Offer":
         """With the tools that were asked for in what was seen. They come after the others, so that prompts change least."""
-        if MORE_TOOLS in self.granted:  # which is then the user's own, and something else
-            return self
         asked = [name for each in seen if each.name == MORE_TOOLS for name in _added(each)]
+        if not asked or MORE_TOOLS in self.granted:  # which is then the user's own, and something else
+            return self
         fresh = [name for name in dict.fromkeys(asked) if name in self.granted and name not in self.shown]
         return replace(self, shown=self.shown.with_tools(*map(self.granted.get, fresh))) if fresh else self
 

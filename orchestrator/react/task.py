@@ -36,6 +36,9 @@ class Task(Struct, frozen=True, kw_only=True):
     @property
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the model is to go on with: only the new goal must survive every trimming."""
+        goal = UserMessage(text=self.goal, pinned=True, origins=self.origins)
+        if not self.history:
+            return (goal,)
         earlier = (message for message in self.history if not isinstance(message, SystemMessage))
         unpinned = (replace(each, pinned=False) if isinstance(each, UserMessage) else each for each in earlier)
-        return (*unpinned, UserMessage(text=self.goal, pinned=True, origins=self.origins))
+        return (*unpinned, goal)

@@ -1,6 +1,6 @@
 """The checks against what a run has to offer: its tools, its models and the inputs it was given."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from planner.check.known import Known
@@ -17,15 +17,14 @@ def grant_errors(draft: Draft, known: Known) -> tuple[Diagnostic, ...]:
 
 def _of_names(draft: Draft, known: Known) -> Iterator[Diagnostic]:
     for index, step in enumerate(draft.steps):
-        place = pointer("steps", index)
-        yield from _unknown("P008", "tool", ((place + inside, name) for inside, name in step.tool_names()), known.tools)
-        yield from _unknown("P009", "model or role", ((place + inside, name) for inside, name in step.model_names()), known.hints)
-
-
-def _unknown(code: str, what: str, named: Iterator[tuple[str, str]], known: Collection[str]) -> Iterator[Diagnostic]:
-    for place, name in named:
-        if name not in known:
-            yield error(code, place, f"no {what} named {name!r}; {there_are(name, known)}")
+        for inside, name in step.tool_names():
+            if name not in known.tools:
+                message = f"no tool named {name!r}; {there_are(name, known.tools)}"
+                yield error("P008", pointer("steps", index) + inside, message)
+        for inside, name in step.model_names():
+            if name not in known.hints:
+                message = f"no model or role named {name!r}; {there_are(name, known.hints)}"
+                yield error("P009", pointer("steps", index) + inside, message)
 
 
 def _of_inputs(draft: Draft, known: Known) -> Iterator[Diagnostic]:

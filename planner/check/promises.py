@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from planner.check.known import Known
 from planner.check.schemas import ANYTHING, Lacking, at_path, json_types, types_of
 from planner.diagnostics import Diagnostic, error, pointer
+from planner.mentions import Mentions, mentions
 from planner.plan import AnyStep, ApprovalStep, Draft, Input, MapStep, PlanStep, Step, ToolStep
-from planner.references import Reference, find, only, rendered
+from planner.references import OUTPUT, STATUS, Reference, Unreadable, only, rendered, scan
 from registry.errors import there_are
 from registry.messages import Json, Schema
 
@@ -21,22 +22,19 @@ _APPROVAL: Schema = {
 }
 
 
-def promise_errors(draft: Draft, known: Known) -> tuple[Diagnostic, ...]:
-    """References that read what nobody promises (P018), and arguments that their tool can't take (P019)."""
+def promise_errors(draft: Draft, known: Known, said: Sequence[Mentions] | None = None) -> tuple[Diagnostic, ...]:
+    """References that read what nobody promises (P018), and arguments that their tool can't take (P019).
+
+    `said` is what each step mentions, where that has been read already.
+    """
+    said = [mentions(step) for step in draft.steps] if said is None else said
     source = Sources(draft.steps, draft.inputs, known)
     of_steps = (
         replace(found, place=pointer("steps", index) + found.place)
         for index, step in enumerate(draft.steps)
-        for found in _of_step(step, known, source)
+        for found in chain(_unpromised(said[index].found, source), _of_work(step, known, source))
     )
-    return tuple(chain(of_steps, () if draft.output is None else _unpromised("/output", draft.output, source)))
-
-
-def _of_step(step: AnyStep, known: Known, source: "Sources") -> Iterator[Diagnostic]:
-    """What is wrong with the step, with places relative to it."""
-    for place, value in step.texts():
-        yield from _unpromised(place, value, source)
-    yield from _of_work(step, known, source)
+    return tuple(chain(of_steps, _unpromised([("/output", found) for found in scan(draft.output)], source)))
 
 
 def _of_work(step: AnyStep, known: Known, source: "Sources") -> Iterator[Diagnostic]:
@@ -69,10 +67,10 @@ class Sources:
     def promised(self, reference: Reference) -> Schema | Lacking:
         """The schema of what it leads to: an empty one where nobody knows. What names nothing is another check's."""
         match reference:
+            case Reference(source="steps", path=path) if path in (OUTPUT, STATUS):
+                return _TEXT
             case Reference(source="inputs", name=name, path=path) if name in self._inputs:
                 return at_path({"type": self._inputs[name].type}, path)
-            case Reference(source="steps", path=("output",) | ("status",)):
-                return _TEXT
             case Reference(source="steps", name=name, path=path) if name in self._steps:
                 data = self._data_of(self._steps[name])
                 return Lacking("it gives plain text, without an output_schema") if data is None else at_path(data, path[1:])
@@ -97,10 +95,10 @@ class Sources:
                 return ANYTHING
 
 
-def _unpromised(place: str, value: Json, source: Sources) -> Iterator[Diagnostic]:
-    for reference in find(value):
-        promised = source.promised(reference)
-        if isinstance(promised, Lacking):
+def _unpromised(said: Iterable[tuple[str, Reference | Unreadable]], source: Sources) -> Iterator[Diagnostic]:
+    for place, reference in said:
+        promised = source.promised(reference) if isinstance(reference, Reference) else ANYTHING
+        if isinstance(reference, Reference) and isinstance(promised, Lacking):
             whose = f"{'input' if reference.source == 'inputs' else 'step'} {reference.name!r}"
             message = f"{reference.text} reads what {whose} does not promise: {promised.why}"
             yield error("P018", place + reference.place, message)

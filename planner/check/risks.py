@@ -1,38 +1,34 @@
 """Warnings of what may go wrong in the world: two that write at once, effects that nobody looks at, models that can't."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from planner.check.known import Known
-from planner.check.repeats import repeated
 from planner.diagnostics import Diagnostic, pointer, warning
-from planner.graph import graph, order
-from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, PlanStep, Step, ToolStep
+from planner.graph import Needs, in_turn
+from planner.mentions import mentions
+from planner.plan import AnyStep, Draft, Step, WorkStep
 from planner.references import rendered
 from registry.models.model import Abilities
 from registry.tools.tool import ToolTraits
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 _SHOWN = 60
 _SPEAKS_JSON = ("tool_call", "json_mode", "json_schema")
 
 
-def writers(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
-    """P023: calls with the same destination, neither of which waits for the other."""
-    places = {step.id: index for index, step in enumerate(draft.steps)}
-    same = repeated(draft, known.inputs)
+def writers(draft: Draft, known: Known, needs: Needs, same: Container[str]) -> Iterator[Diagnostic]:
+    """P023: calls with the same destination, neither of which waits for the other. Of steps that are the `same` as an earlier one
+    nothing is done."""
     written = {target: [step for step in steps if step not in same] for target, steps in _written(draft, known).items()}
     groups = {target: steps for target, steps in written.items() if len(steps) > 1}
     if not groups:
         return
-    position = {step: number for number, step in enumerate(order(edges))}
-    above = _above(edges, position)
+    places = {step.id: index for index, step in enumerate(draft.steps)}
+    position = {step: number for number, step in enumerate(in_turn(needs))}
+    above = _above(needs, position)
     for target, steps in groups.items():
         steps.sort(key=position.__getitem__)
         for former, later in pairwise(steps):  # all wait for each other exactly if each waits for the one before it
@@ -45,18 +41,19 @@ def writers(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Di
                 )
 
 
-def risky(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
+def risky(draft: Draft, known: Known, needs: Needs) -> Iterator[Diagnostic]:
     """P024: steps that name a tool whose effect can't be repeated or goes out, without an approval before or a check after."""
-    approved = _after([step.id for step in draft.steps if isinstance(step, ApprovalStep)], edges)
+    approved = _from([step.id for step in draft.steps if step.kind == "approval"], needs)
     for index, step in enumerate(draft.steps):
         if step.id not in approved and not _verified(step):
-            yield from (replace(found, place=pointer("steps", index) + found.place) for found in _unseen(step, known))
+            for found in _unseen(step, known):
+                yield replace(found, place=pointer("steps", index) + found.place)
 
 
 def unable(draft: Draft, known: Known) -> Iterator[Diagnostic]:
     """P025: a hint for a model that can't call tools or write JSON, where the step asks for it."""
     for index, step in enumerate(draft.steps):
-        if isinstance(step, Step):
+        if step.kind == "agent":
             for inside, hint in step.model_names():
                 if hint in known.models and not inside.startswith("/verify"):
                     for message, fix in _lacking(step, hint, known.models[hint].abilities):
@@ -74,8 +71,8 @@ def _lacking(step: Step, hint: str, can: Abilities) -> Iterator[tuple[str, str]]
 
 def _unseen(step: AnyStep, known: Known) -> Iterator[Diagnostic]:
     """The risky tools of the step, with places relative to it; a plan within may have its own approvals."""
-    if isinstance(step, PlanStep):
-        inner = risky(step.plan, known, graph(step.plan.steps))
+    if step.kind == "plan":
+        inner = risky(step.plan, known, {each.id: mentions(each).needs for each in step.plan.steps})
         yield from (replace(found, place="/plan" + found.place) for found in inner)
         return
     for place, name in step.tool_names():
@@ -89,7 +86,7 @@ def _written(draft: Draft, known: Known) -> dict[str, list[str]]:
     """The steps that write, by where to."""
     found: dict[str, list[str]] = defaultdict(list)
     for step in draft.steps:
-        if isinstance(step, ToolStep) and step.tool in known.traits:
+        if step.kind == "tool" and step.tool in known.traits:
             traits = known.traits[step.tool]
             targets = [step.args[name] for name in traits.destinations if name in step.args and traits.effect != "pure"]
             for target in dict.fromkeys(map(rendered, targets)):
@@ -97,26 +94,23 @@ def _written(draft: Draft, known: Known) -> dict[str, list[str]]:
     return found
 
 
-def _above(edges: "nx.DiGraph[str]", position: dict[str, int]) -> dict[str, int]:
+def _above(needs: Needs, position: Mapping[str, int]) -> dict[str, int]:
     """What each step waits for, directly or not, as one bit for each position."""
     above: dict[str, int] = {}
     for step in position:
         found = 0
-        for dependency in edges.predecessors(step):
+        for dependency in needs[step]:
             found |= above[dependency] | 1 << position[dependency]
         above[step] = found
     return above
 
 
-def _after(steps: Sequence[str], edges: "nx.DiGraph[str]") -> set[str]:
-    """All that waits for any of these."""
-    found: set[str] = set()
-    ahead = list(steps)
-    while ahead:
-        for dependent in edges.successors(ahead.pop()):
-            if dependent not in found:
-                found.add(dependent)
-                ahead.append(dependent)
+def _from(steps: Iterable[str], needs: Needs) -> set[str]:
+    """These steps and all that waits for any of them."""
+    found = set(steps)
+    for step in in_turn(needs) if found else ():
+        if not found.isdisjoint(needs[step]):
+            found.add(step)
     return found
 
 
@@ -128,10 +122,6 @@ def _is_risky(traits: ToolTraits) -> bool:
 
 def _verified(step: AnyStep) -> bool:
     """Whether somebody or something looks at the result, of each item if the step is a map."""
-    match step:
-        case Step() | ToolStep():
-            return step.verify is not None
-        case MapStep(step=inner):
-            return _verified(inner)
-        case _:
-            return False
+    if step.kind == "map":
+        return _verified(step.step)
+    return isinstance(step, WorkStep) and step.verify is not None

@@ -1,14 +1,15 @@
 """The checks that need nothing but the plan itself. All findings are gathered, never only the first."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 
 from planner.diagnostics import Diagnostic, error, pointer
 from planner.graph import circles, graph, stand_in_turn
-from planner.references import HOW, OF_A_RESULT, OF_AN_ITEM, Reference, Unreadable, only, scan
+from planner.mentions import Mentions, mentions
+from planner.references import HOW, OF_A_RESULT, OF_AN_ITEM, Reference, Unreadable, only
 from planner.shapes import DraftShape
 from registry.errors import there_are
 
@@ -19,8 +20,12 @@ _CIRCLE_SHOWN = 12
 _ID_SHOWN = 80
 
 
-def structural_errors(draft: DraftShape) -> tuple[Diagnostic, ...]:
-    """Every error of the plan's own making, in a fixed order; none means that a `Plan` can be built of it."""
+def structural_errors(draft: DraftShape, said: Sequence[Mentions] | None = None) -> tuple[Diagnostic, ...]:
+    """Every error of the plan's own making, in a fixed order; none means that a `Plan` can be built of it.
+
+    `said` is what each step mentions, where that has been read already.
+    """
+    said = [mentions(step) for step in draft.steps] if said is None else said
     first: dict[str, int] = {}
     for index, step in enumerate(draft.steps):
         first.setdefault(step.id, index)
@@ -30,9 +35,9 @@ def structural_errors(draft: DraftShape) -> tuple[Diagnostic, ...]:
             _of_ids(draft, first),
             _of_steps(draft),
             _of_dependencies(draft, first),
-            _of_references(draft, first),
+            _of_references(draft, said, first),
             _of_output(draft, first),
-            _of_circles(draft, first),
+            _of_circles(draft, said, first),
         )
     )
 
@@ -56,18 +61,18 @@ def _of_the_whole(draft: DraftShape) -> Iterator[Diagnostic]:
 
 def _of_ids(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]:
     for index, step in enumerate(draft.steps):
-        place = pointer("steps", index, "id")
         if not ID.fullmatch(step.id):
             fix = "use 1 to 64 letters, digits, '_' and '-'"
-            yield error("P002", place, f"{step.id[:_ID_SHOWN]!r} can't be a step's id", fix=fix)
+            yield error("P002", pointer("steps", index, "id"), f"{step.id[:_ID_SHOWN]!r} can't be a step's id", fix=fix)
         if first[step.id] != index:
-            earlier = pointer("steps", first[step.id])
+            place, earlier = pointer("steps", index, "id"), pointer("steps", first[step.id])
             yield error("P003", place, f"the id {step.id[:_ID_SHOWN]!r} is that of {earlier} already", fix="rename one")
 
 
 def _of_steps(draft: DraftShape) -> Iterator[Diagnostic]:
     for index, step in enumerate(draft.steps):
-        yield from (replace(fault, place=pointer("steps", index) + fault.place) for fault in step.faults())
+        for fault in step.faults():
+            yield replace(fault, place=pointer("steps", index) + fault.place)
 
 
 def _of_dependencies(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]:
@@ -85,15 +90,14 @@ def _of_dependencies(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Di
                 yield error("P005", place, f"no step named {dependency[:_ID_SHOWN]!r}{tail}")
 
 
-def _of_references(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]:
+def _of_references(draft: DraftShape, said: Sequence[Mentions], first: Mapping[str, int]) -> Iterator[Diagnostic]:
     hinted = 0
     for index, step in enumerate(draft.steps):
-        for inside, value in step.texts():
-            for found in scan(value):
-                why = _misplaced(found, inside) or _wrong(found, step.id, first, draft.inputs, hinted < _NAMES_HINTED)
-                if why:
-                    hinted += 1
-                    yield error("P010", pointer("steps", index) + inside + found.place, why, fix=HOW)
+        for inside, found in said[index].found:
+            why = _misplaced(found, inside) or _wrong(found, step.id, first, draft.inputs, hinted < _NAMES_HINTED)
+            if why:
+                hinted += 1
+                yield error("P010", pointer("steps", index) + inside + found.place, why, fix=HOW)
 
 
 def _misplaced(found: Reference | Unreadable, inside: str) -> str | None:
@@ -132,8 +136,8 @@ def _of_output(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnost
         yield error("P010", "/output", f"{reference.text} names no step; {nearest(reference.name, first)}")
 
 
-def _of_circles(draft: DraftShape, first: Mapping[str, int]) -> Iterator[Diagnostic]:
-    if stand_in_turn(draft.steps):
+def _of_circles(draft: DraftShape, said: Sequence[Mentions], first: Mapping[str, int]) -> Iterator[Diagnostic]:
+    if stand_in_turn((step.id, each.needs) for step, each in zip(draft.steps, said, strict=True)):
         return
     for circle in circles(graph(draft.steps)):
         shown = " -> ".join(circle)

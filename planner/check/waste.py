@@ -1,17 +1,14 @@
 """Warnings of work that is done for nothing, or that nobody could take in."""
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from planner.check.known import Known
 from planner.diagnostics import Diagnostic, pointer, warning
-from planner.graph import leading_to
+from planner.graph import Needs, leading_to
+from planner.mentions import Mentions
 from planner.plan import AnyStep, ApprovalStep, Draft, MapStep, PlanStep, Step, ToolStep
-from planner.references import implied, only
+from planner.references import only
 from registry.tools.tool import ToolTraits
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 LEAST_TOKENS = 200
 """What a result must be given of a model's window so that it still says something."""
@@ -19,9 +16,9 @@ LEAST_TOKENS = 200
 _GENERAL, _SYNTHESIS = "general", "synthesis"
 
 
-def unused(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Diagnostic]:
+def unused(draft: Draft, known: Known, needs: Needs) -> Iterator[Diagnostic]:
     """P020: steps without effects of their own that lead to nothing: not to the output, nor to a step with effects."""
-    used = leading_to(edges, (step.id for step in draft.steps if _counts(step, draft, known)))
+    used = leading_to(needs, (step.id for step in draft.steps if _counts(step, draft, known)))
     for index, step in enumerate(draft.steps):
         if step.id not in used:
             what = "approval" if isinstance(step, ApprovalStep) else "result"
@@ -33,16 +30,14 @@ def unused(draft: Draft, known: Known, edges: "nx.DiGraph[str]") -> Iterator[Dia
             )
 
 
-def serialising(draft: Draft, known: Known) -> Iterator[Diagnostic]:
+def serialising(draft: Draft, known: Known, said: Sequence[Mentions]) -> Iterator[Diagnostic]:
     """P021: a call of a pure tool waits for a step that it reads nothing of and that changes nothing."""
-    steps = {step.id: step for step in draft.steps}
+    idle = {step.id for step in draft.steps if step.kind != "approval" and not acts(step, known)}
     for index, step in enumerate(draft.steps):
-        if not isinstance(step, ToolStep) or acts(step, known):
+        if step.kind != "tool" or step.id not in idle:
             continue
-        read = set(implied(step))
         for number, dependency in enumerate(step.depends_on):
-            before = steps[dependency]
-            if dependency not in read and not isinstance(before, ApprovalStep) and not acts(before, known):
+            if dependency in idle and dependency not in said[index].read:
                 yield warning(
                     "P021",
                     pointer("steps", index, "depends_on", number),
@@ -54,7 +49,7 @@ def serialising(draft: Draft, known: Known) -> Iterator[Diagnostic]:
 def crowding(draft: Draft, known: Known) -> Iterator[Diagnostic]:
     """P022: so many results come together that the model's window can't hold a fair part of each."""
     for index, step in enumerate(draft.steps):
-        if isinstance(step, Step):
+        if step.kind == "agent":
             yield from _crowd(pointer("steps", index), len(step.depends_on), step.model_hint or _GENERAL, known)
     if draft.output is None:
         yield from _crowd("/steps", len(draft.steps), _SYNTHESIS, known)
@@ -63,16 +58,16 @@ def crowding(draft: Draft, known: Known) -> Iterator[Diagnostic]:
 def acts(step: AnyStep, known: Known) -> bool:
     """Whether the step may change anything beyond its own result, as far as anybody said."""
     match step:
-        case ApprovalStep():
-            return False
-        case Step(tools=tools):
-            names: Iterable[str] = known.tools if tools is None else tools
         case ToolStep(tool=tool):
-            names = (tool,)
+            names: Iterable[str] = (tool,)
+        case Step(tools=tools):
+            names = known.tools if tools is None else tools
         case MapStep(step=inner):
             return acts(inner, known)
         case PlanStep(plan=plan):
             return any(acts(inner, known) for inner in plan.steps)
+        case ApprovalStep():
+            return False
     return any(name not in known.traits or _changes(known.traits[name]) for name in names)
 
 
@@ -83,7 +78,7 @@ def _changes(traits: ToolTraits) -> bool:
 def _counts(step: AnyStep, draft: Draft, known: Known) -> bool:
     """Whether the step is wanted for itself, whatever follows it."""
     if draft.output is None:
-        return not isinstance(step, ApprovalStep)
+        return step.kind != "approval"
     named = only(draft.output)
     return (named is not None and named.name == step.id) or acts(step, known)
 

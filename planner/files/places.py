@@ -1,9 +1,9 @@
 """Where the parts of a text stand, and how much of it there may be. Both are known before anything is built of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from planner.diagnostics import Diagnostic, pointer
@@ -33,8 +33,7 @@ class UnreadableText(ValueError):
         self.why, self.at = why, at
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A list or an object that is being read. `item` is the position of a list's next item, None for an object."""
 
     place: str

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from pydantic import AliasChoices, Field
 
-from planner.conditions import condition
 from planner.diagnostics import Diagnostic, error
 from planner.errors import BadCondition
 from planner.plan.fields import Frozen, Id, Ids, OutputSchema
@@ -105,6 +104,8 @@ class WorkStep(BaseStep):
 
 def condition_faults(place: str, text: str) -> Iterator[Diagnostic]:
     """What keeps the text from being a condition."""
+    from planner.conditions import condition
+
     try:
         condition(text)
     except BadCondition as bad:

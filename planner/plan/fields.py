@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from registry.messages import Json
 from registry.storable import unstorable
@@ -38,18 +38,7 @@ def _stored(value: Json, field: ValidationInfo) -> Json:
     found = unstorable(value, str(field.field_name))
     if found is not None:
         raise PydanticCustomError("unstorable", "{found}", {"found": found})
-    return _as_json(value)
-
-
-def _as_json(value: Json) -> Json:
-    """JSON has no tuples."""
-    match value:
-        case list() | tuple():
-            return [_as_json(member) for member in value]
-        case dict():
-            return {key: _as_json(member) for key, member in value.items()}
-        case _:
-            return value
+    return to_jsonable_python(value)  # which knows no tuples, and no text or numbers of kinds of their own
 
 
 Id = Annotated[str, BeforeValidator(_as_text)]

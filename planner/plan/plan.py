@@ -25,11 +25,12 @@ from pydantic import (
 from planner.check.structure import structural_errors
 from planner.diagnostics import Diagnostic, error, pointer
 from planner.errors import PlanError
+from planner.mentions import mentions
 from planner.plan.base import BaseStep
 from planner.plan.fields import Args, Frozen, Stored
 from planner.plan.kinds import ApprovalStep, Step, ToolStep
 from planner.plan.policies import OnItemFailure
-from planner.references import implied, only
+from planner.references import only
 from registry.budget import Amounts
 from registry.errors import there_are
 from registry.messages import Json
@@ -204,10 +205,12 @@ class Plan(Draft):
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        errors = structural_errors(self)
+        said = [mentions(step) for step in self.steps]
+        errors = structural_errors(self, said)
         if errors:
             raise PlanError(errors)
-        object.__setattr__(self, "steps", tuple(_with_implied_edges(_with_plans(step)) for step in self.steps))
+        pairs = zip(self.steps, said, strict=True)
+        object.__setattr__(self, "steps", tuple([_with_edges(_with_plans(step), each.needs) for step, each in pairs]))
         return self
 
     @classmethod
@@ -246,17 +249,14 @@ def plain_draft(draft: Draft) -> dict[str, Json]:
     return written | ({"limits": limits} if limits else {})
 
 
-def _with_implied_edges(step: AnyStep) -> AnyStep:
-    needed = tuple(dict.fromkeys((*step.depends_on, *implied(step))))
-    return step if needed == step.depends_on else step.model_copy(update={"depends_on": needed})
+def _with_edges(step: AnyStep, needs: tuple[str, ...]) -> AnyStep:
+    return step if needs == step.depends_on else step.model_copy(update={"depends_on": needs})
 
 
 def _with_plans(step: AnyStep) -> AnyStep:
     """The step with the plans inside it built."""
-    match step:
-        case PlanStep(plan=draft) if not isinstance(draft, Plan):
-            return step.model_copy(update={"plan": Plan.of(draft)})
-        case MapStep(step=inner) if isinstance(inner, PlanStep | MapStep):
-            return step.model_copy(update={"step": _with_plans(inner)})
-        case _:
-            return step
+    if step.kind == "plan":
+        return step if isinstance(step.plan, Plan) else step.model_copy(update={"plan": Plan.of(step.plan)})
+    if step.kind == "map" and step.step.kind in ("plan", "map"):
+        return step.model_copy(update={"step": _with_plans(step.step)})
+    return step

@@ -7,7 +7,8 @@ from planner.check.promises import Sources
 from planner.check.schemas import Lacking
 from planner.diagnostics import Diagnostic, repaired
 from planner.graph import graph, knotted
-from planner.references import Reference, Unreadable, implied
+from planner.mentions import mentions
+from planner.references import Reference, Unreadable
 from planner.repair.entries import Entries, Entry, Ground, Mended
 
 
@@ -99,7 +100,7 @@ def _opened(entry: Entry, knot: Collection[str], above: dict[str, set[str]], fou
     """The entry without the edges that would close a circle with those taken so far. `above` holds what precedes each step."""
     own = entry.step.id
     cut = []
-    for dependency in dict.fromkeys((*entry.step.depends_on, *implied(entry.step))):
+    for dependency in mentions(entry.step).needs:
         if dependency not in knot:
             continue
         if own in above[dependency]:

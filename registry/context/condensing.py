@@ -21,9 +21,14 @@ _LINE = 120
 
 def handle_of(message: Message, handles: Mapping[str, str]) -> str:
     """What the whole of a message can be read by: a result goes by its call's id, anything else by its own text. "" for none."""
-    return handles.get(
-        message.call_id if isinstance(message, ToolMessage | UserMessage) and is_result(message) else message.text, ""
-    )
+    match message:
+        case ToolMessage(call_id=name):
+            pass
+        case UserMessage(call_id=name) if name:
+            pass
+        case _:
+            name = message.text
+    return handles.get(name, "")
 
 
 def condensed(messages: Sequence[Message], comfortable: int, handles: Mapping[str, str]) -> tuple[Message, ...]:

@@ -41,6 +41,8 @@ def fit_texts(texts: Sequence[str], budget_tokens: int, handles: Sequence[str] =
     Where a share is too small for even the mark of a cut, that text becomes empty. `handles` are the texts' own, "" for none.
     """
     fitted = list(texts)
+    if sum(map(estimate_tokens, texts)) <= budget_tokens:
+        return fitted
     named = handles or [""] * len(texts)
     left = max(0, budget_tokens)
     by_size = sorted(range(len(texts)), key=lambda at: estimate_tokens(texts[at]))

@@ -30,12 +30,15 @@ def _mixed_tokens(text: str) -> int:
 def message_tokens(message: Message) -> int:
     """The estimate of one message with everything that may be sent of it: text, reasoning, calls and their arguments."""
     tokens = _FRAME + estimate_tokens(message.text)
-    if isinstance(message, AssistantMessage):
-        tokens += estimate_tokens(message.opaque or message.reasoning)
-        for call in message.calls:
-            tokens += _FRAME + estimate_tokens(f"{call.id}{call.name}{call.arguments}{call.extra}")
-    elif isinstance(message, ToolMessage):
-        tokens += estimate_tokens(message.call_id)
+    match message:
+        case AssistantMessage(calls=calls):
+            tokens += estimate_tokens(message.opaque or message.reasoning)
+            for call in calls:
+                tokens += _FRAME + estimate_tokens(f"{call.id}{call.name}{call.arguments}{call.extra}")
+        case ToolMessage(call_id=call_id):
+            tokens += estimate_tokens(call_id)
+        case _:
+            pass
     return tokens
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from registry.context.estimating import request_tokens
 from registry.context.guard import NO_HANDLES, ContextGuard, Fitted, as_read
-from registry.context.pairing import repaired
+from registry.context.pairing import is_whole
 from registry.messages import Message, ToolSpec
 
 
@@ -34,9 +34,12 @@ class Growing:
         if handles is not self._handles or whole[: len(past.messages)] != past.messages:
             past = _Past()
         new = whole[len(past.messages) :]
-        if repaired(new) == new:
-            shown = as_read(new, handles)
-            tokens, shown_tokens = past.tokens + request_tokens(new), past.shown_tokens + request_tokens(shown)
+        if is_whole(new):
+            shown, tokens, shown_tokens = as_read(new, handles), past.tokens, past.shown_tokens
+            if self._guard.budget is not None:  # otherwise nobody asks how many there are
+                added = request_tokens(new)
+                tokens += added
+                shown_tokens += added if shown == new else request_tokens(shown)
             self._past, self._handles = _Past(whole, past.shown + shown, tokens, shown_tokens), handles
             if self._guard.has_room(tokens, shown_tokens, tools):
                 return Fitted(messages=self._past.shown)

@@ -102,7 +102,7 @@ def _trimmed(whole: tuple[Message, ...], trimming: Trimming) -> Fitted:
 
 def as_read(messages: Sequence[Message], handles: Mapping[str, str]) -> tuple[Message, ...]:
     """The messages with all results in the one shape that they have."""
-    return tuple(_result(message, handle_of(message, handles)) if is_result(message) else message for message in messages)
+    return tuple([_result(message, handle_of(message, handles)) if is_result(message) else message for message in messages])
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,13 @@ Unit = tuple[Message, ...]
 
 def is_result(message: Message) -> bool:
     """Whether it is a call's observation, in whichever dialect."""
-    return isinstance(message, ToolMessage) or (isinstance(message, UserMessage) and bool(message.call_id))
+    match message:
+        case ToolMessage():
+            return True
+        case UserMessage(call_id=call_id):
+            return bool(call_id)
+        case _:
+            return False
 
 
 def repaired(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -21,7 +27,7 @@ def repaired(messages: Sequence[Message]) -> tuple[Message, ...]:
 
     A call without a result gets one that says so; a result without a call is dropped. Whole ones come back as they are.
     """
-    if _is_whole(messages):
+    if is_whole(messages):
         return tuple(messages)
     results: dict[str, list[Message]] = {}
     for message in messages:
@@ -38,16 +44,20 @@ def repaired(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(whole)
 
 
-def _is_whole(messages: Sequence[Message]) -> bool:
+def is_whole(messages: Sequence[Message]) -> bool:
+    """Whether there is nothing to repair."""
     waiting: list[str] = []
     for message in messages:
-        if isinstance(message, ToolMessage):
-            if not waiting or waiting.pop(0) != message.call_id:
+        match message:
+            case ToolMessage(call_id=call_id):
+                if not waiting or waiting.pop(0) != call_id:
+                    return False
+            case _ if waiting:
                 return False
-        elif waiting:
-            return False
-        elif isinstance(message, AssistantMessage):
-            waiting = [call.id for call in message.calls]
+            case AssistantMessage(calls=calls) if calls:
+                waiting = [call.id for call in calls]
+            case _:
+                pass
     return not waiting
 
 

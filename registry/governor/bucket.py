@@ -68,15 +68,19 @@ class Bucket:
 
     def due(self, amount: float, now: float) -> float:
         """The moment from which so much may go. More than the bucket can hold may go when it is full."""
+        if self.level == math.inf:
+            return now
         lacking = min(amount, self.capacity) - self._filled(now)
         return now + lacking / self.rate(now) if lacking > _NEARLY else now
 
     def take(self, amount: float, now: float) -> None:
-        self.level, self.at = self._filled(now) - amount, now
+        if self.level != math.inf:
+            self.level, self.at = self._filled(now) - amount, now
 
     def put_back(self, amount: float) -> None:
         """Correct what was taken: it was so much less, or more if negative."""
-        self.level = min(self.capacity, self.level + amount)
+        if self.level != math.inf:
+            self.level = min(self.capacity, self.level + amount)
 
     def hear(self, said: Allowance, *, sent: float, since: float, now: float) -> None:
         """Heed what the endpoint says it had left when a request came that was `sent` then, `since` which so much was taken.

@@ -47,6 +47,7 @@ class FallbackModel(ModelLayer):
             raise ConfigurationError("a fallback needs at least one model")
         super().__init__(models[0])
         self._models = tuple(models)
+        self.punctual = all(getattr(model, "punctual", False) for model in models)
         self._bound: OrderedDict[tuple[str, str, int], tuple[Model, ...]] = OrderedDict()
 
     @property

@@ -6,10 +6,10 @@ when that comes, or something else has changed, `serve` lets through whoever may
 
 import heapq
 import math
-from dataclasses import dataclass, field
 from itertools import count
 
 import anyio
+from msgspec import Struct
 
 from registry.allowances import Allowances
 from registry.errors import CircuitOpen, ModelError, OverBudget, Overloaded, Unpriced, Unreachable
@@ -29,8 +29,7 @@ _TOO_MANY = 429
 _SOON = 1e-6
 
 
-@dataclass(slots=True)
-class Admission:
+class Admission(Struct, eq=False):
     """Leave to send one request at the moment `sent`, with the tokens that it may take.
 
     `requests` and `gone` are how many requests and tokens had been let through by then, this one included.
@@ -43,20 +42,23 @@ class Admission:
     gone: float
 
 
-@dataclass(slots=True, order=True)
-class Place:
-    """A request in the queue, ordered as it will be served. It ends with an admission, or with the error that ends its wait.
+class Place(Struct, eq=False):
+    """A request in the queue, which is less than those that are served later.
 
-    Its owner waits until `stirred`, or for the moment `due`, whichever comes first.
+    It ends with an admission, or with the error that ends its wait. Its owner waits until `stirred`, or for the moment `due`,
+    whichever comes first.
     """
 
     rank: float
     arrival: int
-    tokens: float = field(compare=False)
-    due: float = field(default=math.inf, compare=False)
-    stirred: anyio.Event | None = field(default=None, compare=False)
-    admission: Admission | None = field(default=None, compare=False)
-    refusal: ModelError | None = field(default=None, compare=False)
+    tokens: float
+    due: float = math.inf
+    stirred: anyio.Event | None = None
+    admission: Admission | None = None
+    refusal: ModelError | None = None
+
+    def __lt__(self, other: "Place") -> bool:
+        return (self.rank, self.arrival) < (other.rank, other.arrival)
 
     @property
     def waits(self) -> bool:
@@ -245,6 +247,8 @@ def _is_refusal(ended: Reply | ModelError | None) -> bool:
 def outcome_of(ended: Reply | ModelError | None, *, late: bool) -> Outcome:
     """What the end of a request says of its endpoint: an error of the caller's, or its deadline, is no outage."""
     match ended:
+        case Reply():
+            return "answered"
         case None | OverBudget() | Unpriced():
             return "unknown"
         case Unreachable():

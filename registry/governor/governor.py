@@ -6,7 +6,6 @@ from contextlib import aclosing
 from functools import partial
 
 import anyio
-from anyio.lowlevel import RunVar
 from msgspec.structs import replace
 
 from registry.allowances import Allowances
@@ -16,6 +15,7 @@ from registry.errors import ConfigurationError, ModelError, Unreachable
 from registry.governor.bucket import IN_LUMPS, Bucket
 from registry.governor.gate import Admission, Gate, Place
 from registry.governor.retry import cost_of
+from registry.loops import PerLoop
 from registry.messages import Piece, Reply, Request
 from registry.models.layer import ModelLayer
 from registry.models.model import Model
@@ -40,7 +40,7 @@ class Governor:
         self.endpoint, self.slots = endpoint, slots
         self._rates = _a_second(requests_per_minute), _a_second(tokens_per_minute)
         # The moments on the clock of one event loop mean nothing in another one.
-        self._gates: RunVar[Gate] = RunVar(f"the gate of {endpoint}")
+        self._gates = PerLoop(self._new_gate)
 
     @property
     def free(self) -> int:
@@ -55,12 +55,7 @@ class Governor:
     @property
     def gate(self) -> Gate:
         """The gate of the running event loop."""
-        gate = self._gates.get(None)
-        if gate is None:
-            requests, tokens = self._rates
-            gate = Gate(self.endpoint, self.slots, Bucket(most=requests), Bucket(most=tokens, spread=IN_LUMPS))
-            self._gates.set(gate)
-        return gate
+        return self._gates.get()
 
     async def admit(self, request: Request, call: Call) -> tuple[Gate, Admission, float]:
         """Leave to send a request, after waiting for it if need be; and the seconds that took. To be settled at the gate.
@@ -97,6 +92,10 @@ class Governor:
             gate.leave(place, anyio.current_time())
             raise
         return now - since
+
+    def _new_gate(self) -> Gate:
+        requests, tokens = self._rates
+        return Gate(self.endpoint, self.slots, Bucket(most=requests), Bucket(most=tokens, spread=IN_LUMPS))
 
 
 class GovernedModel(ModelLayer):
@@ -146,7 +145,7 @@ def _a_second(limit: float | None) -> float:
 def _settle(gate: Gate, admission: Admission, ended: Reply | ModelError | None, call: Call) -> None:
     """Tell the gate. Raises the error that everybody hears in place of that of the one request which tried for all."""
     now = anyio.current_time()
-    still_down = gate.settle(admission, ended, now, late=now >= call.ends)
+    still_down = gate.settle(admission, ended, now, late=isinstance(ended, Unreachable) and now >= call.ends)
     if still_down is not None and isinstance(ended, ModelError):
         still_down.usage = cost_of(ended)
         raise still_down from ended

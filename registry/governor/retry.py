@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.calls import Call
@@ -48,8 +48,7 @@ def next_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
     return min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (attempt - 1)) * (1 - 0.5 * jitter)
 
 
-@dataclass(slots=True)
-class _Attempts:
+class _Attempts(Struct):
     """The attempts at one reply: how many failed, and what they cost.
 
     Finding out that the endpoint is known to be down is no attempt: it is waited for with `patience`, in seconds.

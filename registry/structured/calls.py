@@ -1,10 +1,9 @@
 """`structured_llm_call`: the one way to get typed data from a model."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from registry.calls import Call
@@ -92,8 +91,7 @@ class _NotOffered(Struct, frozen=True):
     error: Refused | Unable
 
 
-@dataclass(slots=True)
-class _Climb:
+class _Climb(Struct):
     """One structured call on its way down the ladder. `tried` has an entry for each reply that gave no value."""
 
     model: Model

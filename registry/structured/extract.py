@@ -6,14 +6,12 @@ ends in the middle of a value is never a success.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from registry.messages import Json
 from registry.structured.decoding import ConflictingKeys, Decoded, decode, decode_at
-from registry.structured.mending import mended
 from registry.structured.shapes import AnySchema, Shape, Unfit, shape_of
 from registry.structured.spans import LANDMARK, value_span
 
@@ -113,8 +111,7 @@ def _noted(found: Extracted | Unreadable, *notes: str) -> Extracted | Unreadable
     return Extracted(found.value, (*notes, *found.notes)) if isinstance(found, Extracted) else found
 
 
-@dataclass(slots=True)
-class _Survey:
+class _Survey(Struct):
     """What a text holds outside its think blocks: values, what is wrong with objects, and whether it ends within one."""
 
     values: list[Decoded] = field(default_factory=list)
@@ -160,6 +157,8 @@ def _take(text: str, start: int, found: _Survey) -> int:
 
 
 def _take_broken(text: str, start: int, found: _Survey, why: str) -> int:
+    from registry.structured.mending import mended
+
     span = value_span(text, start)
     if span is None:
         thought = text.rfind("</think>", start)

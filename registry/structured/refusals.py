@@ -9,7 +9,7 @@ REMEMBERED = 3600.0
 """Seconds after which a refused rung is tried again: servers are upgraded."""
 
 # A model goes by its endpoint and name, for the layers around it may be made anew for each run.
-_refused: Expiring[tuple[str, str, RungName], bool] = Expiring("refused rungs", seconds=REMEMBERED)
+_refused: Expiring[tuple[str, str, RungName], bool] = Expiring(seconds=REMEMBERED)
 
 
 def remember(model: Model, rung: RungName, refusal: Refused) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import coroutine
 from typing import Any, TypeVar
 
@@ -105,15 +105,27 @@ def due_arguments(tool: Tool, text: str) -> dict[str, Json]:
 
 
 async def _answer(tool: Tool, args: Mapping[str, Json], call: Call, now: float) -> _Answer:
-    more = tool.traits.again_if_empty if tool.traits.repeatable else 0
+    """What it said, after as many tries as the tool's traits allow: at one that fails, and at one that returns nothing."""
+    traits = tool.traits
+    retries, more = (traits.retries, traits.again_if_empty) if traits.repeatable else (0, 0)
+    left = retries
     while True:
-        result = await _persistent(tool, args, call, now)
-        text, data = _shown(tool, result)
-        if text and not text.isspace():
-            return text, data, _NONE_MADE if isinstance(result, str) else artifacts_in(result)
-        if more == 0:
-            return EMPTY_RESULT, None, ()
-        more, now = more - 1, anyio.current_time()
+        try:
+            result = await _in_time(partial(tool.run, args, call), tool, call, now)
+        except (BadArguments, ToolDenied, ToolFailed, TryAgain):
+            raise
+        except Exception:
+            if left == 0:
+                raise
+            left -= 1
+        else:
+            text, data = _shown(tool, result)
+            if text and not text.isspace():
+                return text, data, _NONE_MADE if isinstance(result, str) else artifacts_in(result)
+            if more == 0:
+                return EMPTY_RESULT, None, _NONE_MADE
+            left, more = retries, more - 1
+        now = anyio.current_time()
 
 
 def _shown(tool: Tool, result: object) -> tuple[str, Json]:
@@ -122,20 +134,6 @@ def _shown(tool: Tool, result: object) -> tuple[str, Json]:
         what = f"a value of type {type(result).__name__}, which can't be shown as text"
         raise ToolFailed(tool.spec.name, f"it ran to its end, but what it returned is {what}")
     return shown
-
-
-async def _persistent(tool: Tool, args: Mapping[str, Json], call: Call, now: float) -> object:
-    """The result, after as many tries as the tool's traits allow."""
-    retries = tool.traits.retries if tool.traits.repeatable else 0
-    while True:
-        try:
-            return await _in_time(lambda: tool.run(args, call), tool, call, now)
-        except (BadArguments, ToolDenied, ToolFailed, TryAgain):
-            raise
-        except Exception:
-            if retries == 0:
-                raise
-            retries, now = retries - 1, anyio.current_time()
 
 
 async def _in_time(work: Callable[[], Awaitable[T]], tool: Tool, call: Call, now: float) -> T:

@@ -57,8 +57,11 @@ class ToolRegistry:
 
     def meant(self, written: str) -> str:
         """The name of the tool that a model means by what it wrote; where there is none, what it wrote without the prefix."""
-        name = written if written in self._meant else canonical_name(written)
-        return self._meant.get(name, name)
+        known = self._meant.get(written)
+        if known is None:
+            name = canonical_name(written)
+            known = self._meant.get(name, name)
+        return known
 
     def only(self, names: Iterable[str]) -> "ToolRegistry":
         """Just these, in the order they have here. Raises `UnknownTool`."""

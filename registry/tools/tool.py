@@ -76,6 +76,11 @@ class ToolTraits(Struct, frozen=True, kw_only=True):
         return self.effect == "pure" if self.concurrent is None else self.concurrent
 
     @property
+    def asks(self) -> bool:
+        """Whether a person has to say something before a call runs."""
+        return self.requires_approval or self.answered_by_user
+
+    @property
     def repeatable(self) -> bool:
         """Whether running again does no harm."""
         return self.effect in ("pure", "keyed")

@@ -8,19 +8,19 @@ from registry.errors import Garbled, Truncated
 from registry.messages import Json, ReasoningPiece, Reply
 from registry.usage import UNMETERED, Usage
 from registry.wire.calls import CallAssembly
+from registry.wire.decoding import decoded
 from registry.wire.faults import fault_inside
 from registry.wire.lift import (
     call_entries,
     content,
-    decoded,
     finish_of,
     first_choice,
     model_of,
     reasoning,
     refusal,
     refuse_error,
-    usage_of,
 )
+from registry.wire.metering import usage_of
 from registry.wire.sse import ServerSentEvent, SseDecoder
 from registry.wire.surrogates import ends_in_half, mended
 from registry.wire.thinking import Pieces, ThinkSplitter

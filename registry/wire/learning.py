@@ -71,7 +71,7 @@ def learn(endpoint: str, model: str, *, before: WireRules, after: WireRules) -> 
 
 
 _FIELDS = tuple(field.name for field in fields(WireRules))
-_lessons: Expiring[tuple[str, str], tuple[tuple[str, Json], ...]] = Expiring("lessons from refusals", seconds=REMEMBERED)
+_lessons: Expiring[tuple[str, str], tuple[tuple[str, Json], ...]] = Expiring(seconds=REMEMBERED)
 
 
 @lru_cache(256)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from registry.errors import DagwrightError
-from registry.messages import AssistantMessage, Message, SystemMessage, ToolMessage
+from registry.messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 
 
 class IllegalRequest(DagwrightError):
@@ -14,26 +14,29 @@ class IllegalRequest(DagwrightError):
         self.why, self.place = why, place
 
 
-def legal(messages: Sequence[Message]) -> None:
-    """Raise IllegalRequest unless the transcript is one that any provider takes. Nothing is edited.
+def legal(messages: Sequence[Message]) -> list[ToolCall]:
+    """All calls of a transcript. Raises IllegalRequest unless it is one that any provider takes. Nothing is edited.
 
     It isn't empty; a system message stands at the head only; the results of an assistant message's calls follow it
     directly, in any order, exactly one for each call.
     """
     if not messages:
         raise IllegalRequest("there is no message at all", place=0)
+    calls: list[ToolCall] = []
     due: set[str] = set()  # the calls whose results must come next
     for place, message in enumerate(messages):
-        if isinstance(message, ToolMessage) and message.call_id in due:
+        if type(message) is ToolMessage and message.call_id in due:
             due.remove(message.call_id)
-        elif due or isinstance(message, ToolMessage) or (place and isinstance(message, SystemMessage)):
+        elif due or type(message) is ToolMessage or (place and type(message) is SystemMessage):
             raise _out_of_place(message, place, due)
-        elif isinstance(message, AssistantMessage) and message.calls:
+        elif type(message) is AssistantMessage and message.calls:
             due = {call.id for call in message.calls}
             if len(due) < len(message.calls):
                 raise IllegalRequest("two calls with one id", place=place)
+            calls += message.calls
     if due:
         raise IllegalRequest(f"results are due after it: {_listed(due)}", place=len(messages) - 1)
+    return calls
 
 
 def _out_of_place(message: Message, place: int, due: set[str]) -> IllegalRequest:

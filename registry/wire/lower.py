@@ -5,7 +5,7 @@ message and each tool is encoded once and then reused, so a long transcript cost
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import orjson
@@ -30,6 +30,9 @@ from registry.wire.surrogates import encoded, mended
 REMEMBERED = 2048
 """How many encoded messages are kept, and how many tools."""
 
+OFFERS = 256
+"""How many sets of tools are kept, each with a choice among them."""
+
 _ANY_OBJECT = orjson.Fragment(b'{"type":"json_object"}')
 
 
@@ -47,7 +50,7 @@ def lower(request: Request, *, model: str, rules: WireRules, stream: bool = Fals
     if request.response_format is not None:
         body["response_format"] = _format(request.response_format) if rules.schema_format else _ANY_OBJECT
     if request.tools:
-        body |= _offered(request, rules)
+        body |= _offered(request.tools, request.tool_choice, rules)
     body["messages"] = _encoded(_turns(request.messages, rules), rules)
     return orjson.dumps(body)
 
@@ -63,10 +66,10 @@ def _turns(messages: Iterable[Message], rules: WireRules) -> list[Message]:
     return _alternating(turns) if rules.alternating else turns
 
 
-def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
+@lru_cache(OFFERS)
+def _offered(offered: tuple[ToolSpec, ...], choice: str, rules: WireRules) -> Mapping[str, Json]:
     """The tools and the choice among them; "auto" is what every endpoint assumes."""
-    choice = request.tool_choice
-    tools = [_tool(tool) for tool in request.tools]
+    tools = [_tool(tool) for tool in offered]
     if choice == "auto" or (choice == "required" and not rules.tool_choice):
         return {"tools": tools}
     if choice == "none" and not rules.tool_choice:
@@ -75,7 +78,7 @@ def _offered(request: Request, rules: WireRules) -> dict[str, Json]:
         return {"tools": tools, "tool_choice": choice}
     if rules.named_tool_choice and rules.tool_choice:
         return {"tools": tools, "tool_choice": {"type": "function", "function": {"name": choice}}}
-    alone = [_tool(tool) for tool in request.tools if tool.name == choice]
+    alone = [_tool(tool) for tool in offered if tool.name == choice]
     return {"tools": alone, "tool_choice": "required"} if rules.tool_choice else {"tools": alone}
 
 

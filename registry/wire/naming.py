@@ -5,7 +5,7 @@ So on the wire it goes by a name that they take, in whatever the request says of
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.digests import digest
-from registry.messages import AssistantMessage, Message, Piece, Reply, Request, ToolSpec
+from registry.messages import AssistantMessage, Message, Piece, Reply, Request, ToolCall, ToolSpec
 from registry.tools.arguments import canonical_name
 
 REMEMBERED = 2048
-"""How many names are kept, how many tools under their other names, and how many messages that call them so."""
+"""How many names are kept, how many sets of tools, how many tools under other names, and how many messages that call them so."""
 
 P = TypeVar("P", bound=Piece)
 
@@ -63,22 +63,25 @@ class Naming(Struct, frozen=True):
 AS_THEY_ARE = Naming({}, {})
 
 
-def naming(request: Request, longest: int) -> Naming:
+def naming(offered: tuple[ToolSpec, ...], called: Sequence[ToolCall], longest: int) -> Naming:
     """How an endpoint that takes names of up to `longest` characters is told of these tools and calls.
 
     A tool's legal name stays as it is. Of several names that would look the same the first keeps the plain form: legal tools come
     before others, and tools before what is only called. So what a transcript adds changes no name before it.
     """
-    offered = [tool.name for tool in request.tools]
-    called = [call.name for message in request.messages if isinstance(message, AssistantMessage) for call in message.calls]
-    if all(_is_legal(name, longest) for name in {*offered, *called}):
+    if _are_legal(offered, longest) and all([_is_legal(call.name, longest) for call in called]):
         return AS_THEY_ARE
-    tools = sorted(offered, key=lambda name: not _is_legal(name, longest))
+    tools = sorted([tool.name for tool in offered], key=lambda name: not _is_legal(name, longest))
     own: dict[str, str] = {}
-    for name in dict.fromkeys((*tools, *called)):
+    for name in dict.fromkeys((*tools, *[call.name for call in called])):
         own[next(form for form in _forms(name, longest) if form not in own)] = name
     changed = {form: name for form, name in own.items() if form != name}
     return Naming({name: form for form, name in changed.items()}, changed)
+
+
+@lru_cache(REMEMBERED)
+def _are_legal(tools: tuple[ToolSpec, ...], longest: int) -> bool:
+    return all(_is_legal(tool.name, longest) for tool in tools)
 
 
 @lru_cache(REMEMBERED)

@@ -293,7 +293,7 @@ class Bench:
     async def observe(self, ledger: Ledger, wanted: ToolCall = WANTED, call: Call = CALL) -> Observation | Waiting:
         self.ledger = ledger
         tools = JournalledTools(self.tools, ledger)
-        call = replace(call, key=tools.key(wanted, call))
+        _, call = tools.keyed(wanted, call)
         return tools.recall(call) or await tools.observe(wanted, call)
 
     async def crashed(self) -> Ledger:
@@ -449,7 +449,7 @@ async def test_an_answer_of_the_user_is_an_outcome() -> None:
     first = await private_ledger()
     wanted = ToolCall(id="1", name="ask_user", arguments='{"question": "Which?"}')
     tools = JournalledTools(ToolRegistry([ask_user]), first)
-    call = replace(CALL, key=tools.key(wanted, CALL))
+    _, call = tools.keyed(wanted, CALL)
     await answer(first, await tools.observe(wanted, call), "answer", "North")
     seen = await tools.observe(wanted, call)
 
@@ -463,7 +463,7 @@ async def test_looking_ahead_changes_nothing() -> None:
     for bench, waits in ((allowed, True), (free, False)):
         ledger = await private_ledger()
         tools = JournalledTools(bench.tools, ledger)
-        call = replace(CALL, key=tools.key(WANTED, CALL))
+        _, call = tools.keyed(WANTED, CALL)
         foreseen = await tools.foresee(WANTED, call)
         assert waits == isinstance(foreseen, Waiting)
         await tools.observed(Observation(call_id="1", name="work", text="done"), call)

@@ -8,6 +8,7 @@ from orchestrator.keys import Digests, tool_digest
 from registry.digests import digest
 from registry.messages import (
     AssistantMessage,
+    Message,
     Request,
     ResponseFormat,
     SystemMessage,
@@ -52,6 +53,7 @@ def test_what_was_asked_before_makes_no_difference() -> None:
         first,
         replace(first, messages=(*first.messages, answer, twice, twice)),
         replace(first, messages=(SystemMessage(text="be kind"), *first.messages[1:], twice)),
+        replace(first, messages=(SystemMessage(text="be kind"), *first.messages[1:], answer, answer)),
         first,
     ]
 
@@ -137,3 +139,52 @@ def test_digests_stay_as_they_are() -> None:
     assert 1 == SCHEMA
     assert "afc08ed8dfdcb0d25bbe418b257f143c" == request_digest(Request(messages=messages, tools=tools, max_tokens=9))
     assert "79dd86e0a68f29920b4ae007d6b36082" == tool_digest(ToolCall(id="x", name="t", arguments="{}"))
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        pytest.param(SystemMessage(text="s"), "bdede28ec58de3febb1f24a9b28e77ad", id="system"),
+        pytest.param(UserMessage(text=""), "b59a6c38a66d940e916d73caa634192f", id="nothing"),
+        pytest.param(UserMessage(text="u", origins=("tool:a", "tool:b")), "43982496f089b0c1f1f9db72467e2213", id="user"),
+        pytest.param(UserMessage(text="u", pinned=True), "bd8c68ae4dac4dfbf7f4b09a813edde4", id="pinned"),
+        pytest.param(UserMessage(text="u", call_id="c1"), "0841eadd00fae31b090716254b034049", id="observation"),
+        pytest.param(
+            AssistantMessage(text="a", reasoning="r", opaque="{}", origins=("tool:t",)),
+            "efacd55d5659fc99e597dfe249470c2b",
+            id="assistant",
+        ),
+        pytest.param(
+            AssistantMessage(
+                text="",
+                calls=(
+                    ToolCall(id="c", name="t", arguments='{"a": 1}', extra='{"s": "x"}'),
+                    ToolCall(id="", name="n", arguments=""),
+                ),
+            ),
+            "ab4f91a66d5bc6945d5b0755adde15bf",
+            id="calls",
+        ),
+        pytest.param(
+            ToolMessage(call_id="c", name="t", text="r", origins=("tool:t",)), "347782629396726f0fc362b171500d06", id="result"
+        ),
+        pytest.param(ToolMessage(call_id="", name="", text=""), "0d6d634c861f5f1559af0a8c7e22167f", id="empty result"),
+    ],
+)
+def test_the_digest_of_each_kind_of_message_stays_as_it_is(message: Message, known: str) -> None:
+    """Whatever a message has in it: a journal of yesterday knows it by this."""
+    assert known == request_digest(Request(messages=(message,)))
+
+
+def test_the_digest_of_everything_else_stays_as_it_is() -> None:
+    """Tools in their order, a message that is said twice, and how the reply is to be."""
+    said = SystemMessage(text="s")
+    tools = tuple(ToolSpec(name=name, description=f"d{name}", parameters={"type": "object"}) for name in "tu")
+    wanted = ResponseFormat(name="n", schema={"type": "object"})
+
+    assert "9c3ec27b2d4a8e48c5b014589fae1e43" == request_digest(Request(messages=(said, said)))
+    assert "d803006c389121278bda29f96ea9deeb" == request_digest(Request(messages=(said,), tools=tools))
+    assert "b46137e4048ab0091b5e1c5a688229f2" == request_digest(Request(messages=(said,), tools=tools[::-1]))
+    assert "45cadb79b797050a62172a4d69111b31" == request_digest(
+        Request(messages=(), tool_choice="t", response_format=wanted, max_tokens=3, temperature=0.5)
+    )

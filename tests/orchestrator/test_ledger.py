@@ -54,7 +54,7 @@ class SlowWriter:
 
 async def slow_ledger(journal: MemoryJournal) -> tuple[Ledger, SlowWriter]:
     writer = SlowWriter(await journal.claim("r", holder="me", ttl=60))
-    writer.ledger = Ledger("r", writer, journal, now=ports().now)
+    writer.ledger = Ledger("r", writer, journal, clock=ports().clock)
     return writer.ledger, writer
 
 

@@ -275,7 +275,7 @@ async def test_what_is_kept_outlives_the_process() -> None:
     assert (["x, the 2th", "failing, the 3th"], ["failing", "x", "failing"]) == ([each.text for each in seen], archive.looked)
 
 
-async def test_no_more_is_kept_than_fits() -> None:
+def test_no_more_is_kept_than_fits() -> None:
     """The oldest are forgotten first."""
     (look,) = Archive(cacheable=True).tools
     state = RunState()
@@ -286,9 +286,7 @@ async def test_no_more_is_kept_than_fits() -> None:
         flight.came = state.observations[f"{number}"] = Observation(call_id="", name="look", text=f"{number}")
         sharing.end(flight)
 
-    kept = [
-        await sharing.taken(look, ToolCall(id="", name="look", arguments=f"{number}"), Call()) for number in (0, 1, MOST_KEPT)
-    ]
+    kept = [sharing.kept(look, ToolCall(id="", name="look", arguments=f"{number}")) for number in (0, 1, MOST_KEPT)]
     assert [None, "1", f"{MOST_KEPT}"] == [taken and taken.observation.text for taken in kept]
 
 

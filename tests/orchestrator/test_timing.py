@@ -26,8 +26,8 @@ def test_weights() -> None:
 def test_only_a_step_that_ran_in_one_go_is_timed() -> None:
     """One that was never begun here, or that waited for a person, is like nothing; and each end is told once."""
     timed = timing()
-    timed.begin(AGENT)
-    timed.begin(TOOL)
+    timed.begin(AGENT, "small")
+    timed.begin(TOOL, "")
     timed.spoil("t")
 
     assert ("agent/small", "", "") == (timed.like("a"), timed.like("t"), timed.like("b"))

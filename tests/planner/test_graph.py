@@ -3,6 +3,7 @@
 import pytest
 
 from planner.graph import circles, graph, in_turn, knotted, leading_to, order, ranks, stand_in_turn
+from planner.mentions import mentions
 from tests.planner.drafts import step
 
 
@@ -50,7 +51,7 @@ def test_order(steps, expected):
 )
 def test_steps_in_turn(steps, expected):
     """Where each step stands behind all that it waits for there are no circles to look for."""
-    assert expected == stand_in_turn(steps)
+    assert expected == stand_in_turn((each.id, mentions(each).needs) for each in steps)
 
 
 @pytest.mark.parametrize(
@@ -108,10 +109,10 @@ def test_ten_thousand_steps(steps):
 
 def test_what_leads_to_steps() -> None:
     """They themselves and all that they wait for, however far, each once; nothing beside them."""
-    edges = graph([step("a"), step("b", "a"), step("c", "a"), step("d", "b", "c"), step("e", "d"), step("f")])
+    found = needs([step("a"), step("b", "a"), step("c", "a"), step("d", "b", "c"), step("e", "d"), step("f")])
 
-    assert {"a", "b", "c", "d"} == leading_to(edges, ["d", "b"])
-    assert set() == leading_to(edges, [])
+    assert {"a", "b", "c", "d"} == leading_to(found, ["d", "b"])
+    assert set() == leading_to(found, [])
 
 
 def test_ranks_by_weight() -> None:

@@ -164,6 +164,62 @@ def test_digests_stay_as_they_are():
     } == step_digests(Plan(goal="g", inputs={"city": Input(default="Oslo")}, steps=steps), {})
 
 
+EVERY_KIND = {
+    "goal": "g",
+    "inputs": {"city": {"default": "Malmö"}, "most": {"type": "integer"}},
+    "steps": [
+        {"id": "a", "task": "See ${inputs.city}, not $${inputs.city}", "tools": ["x", "y"], "output_schema": {"type": "object"}},
+        {
+            "id": "again",
+            "task": "See ${inputs.city}, not $${inputs.city}",
+            "tools": ["x", "y"],
+            "output_schema": {"type": "object"},
+        },
+        {"id": "b", "kind": "tool", "tool": "t", "args": {"ü": [1.5, None, {"${k}": "${steps.a.data.n[0]}"}], "n": 2**70}},
+        {"id": "c", "kind": "tool", "tool": "t", "when": "${steps.a.data.n} > ${inputs.most}", "retries": 2, "timeout": 3},
+        {"id": "d", "kind": "approval", "question": "Is ${steps.b.output} right?", "depends_on": ["c"]},
+        {
+            "id": "e",
+            "kind": "map",
+            "over": [1, "${inputs.most}"],
+            "step": {"task": "Add ${item} to ${steps.b.output}"},
+            "width": 2,
+        },
+        {
+            "id": "f",
+            "kind": "plan",
+            "args": {"from": "${steps.d.output}"},
+            "plan": {
+                "goal": "inside",
+                "inputs": {"from": {}, "way": {"default": 1}},
+                "steps": [
+                    {"id": "x", "task": "Read ${inputs.from}"},
+                    {"id": "y", "task": "Tell ${steps.x.output}", "optional": True},
+                ],
+                "output": "${steps.x.output}",
+            },
+        },
+        {"id": "h", "task": "Judge", "escalate": ["m", "n"], "verify": {"tool": "v", "args": {"o": "${output}"}}, "needs": ["e"]},
+        {"id": "i", "task": "Judge", "verify": {"judge": "Good?"}, "accept": ["empty"], "needs": ["f", "e"]},
+    ],
+}
+
+
+def test_digests_of_every_kind_stay_as_they_are():
+    """So it is with references, escapes, values of every type, checks, and what has its default or is said again."""
+    assert {
+        "a": "43fd19b83b858a73dd6570ee64419dd9",
+        "again": "43fd19b83b858a73dd6570ee64419dd9#2",
+        "b": "bd1e0d5dbf05cfec8cb4a1efb076b1eb",
+        "c": "256faf76fa4660727a74c51ef7b7cbac",
+        "d": "15f45a59f1e5d9ec2d91c3b8c14da749",
+        "e": "8c896b7f86b9171ced9522b1ca8ba046",
+        "f": "5156be769bfb08971749fea2735ed17e",
+        "h": "257c41bce3b914d0751de339c3f672cf",
+        "i": "c93e7c04e36e160267b4487d85b7acad",
+    } == step_digests(Plan.model_validate(EVERY_KIND), {"most": 3})
+
+
 def mapped(**fields):
     inner = {"task": "greet ${item} with ${steps.a.output}", **fields.pop("inner", {})}
     return MapStep(**{"id": "m", "over": "${steps.a.data}", "step": inner, **fields})

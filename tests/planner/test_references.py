@@ -11,7 +11,6 @@ from planner.references import (
     Unreadable,
     find,
     forgiven,
-    implied,
     look_up,
     only,
     quoted,
@@ -22,7 +21,6 @@ from planner.references import (
     scan,
 )
 from planner.results import Failed, Skipped, Succeeded
-from tests.planner.drafts import step
 
 INPUTS = {"city": "Graz", "tags": ["x", {"deep": 1}], "none": None}
 RESULTS = {
@@ -150,16 +148,6 @@ def test_find_tells_where():
         (found[0].place, found[0].source, found[0].name, found[0].path, found[0].text),
         (found[1].place, found[1].source, found[1].name, found[1].path),
     ]
-
-
-def test_implied():
-    """A step needs every step that it refers to, in its task or its arguments, each once."""
-    caller = ToolStep(
-        id="t", tool="x", task="use ${steps.b.output}", args={"q": ["${steps.a.data.x}", "${steps.b.output} ${inputs.i}"]}
-    )
-
-    assert ("b", "a") == implied(caller)
-    assert () == implied(step("a", "b", task="no references: $${steps.c.output}"))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from registry.messages import (
     ToolSpec,
     UserMessage,
 )
+from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.usage import Usage
 from tests.registry.servers import chunked, response, serving
@@ -105,12 +106,13 @@ async def test_what_cannot_be_said_is_not_sent() -> None:
 
 
 async def test_what_a_model_is() -> None:
-    """It has the shape of a Model, and can call tools but promise no JSON, unless it is told otherwise."""
+    """It has the shape of a Model, keeps deadlines, and can call tools but promise no JSON, unless it is told otherwise."""
     plain: Model = AnthropicModel("x:m", model="m", api_key=None, door=HttpDoor())
     told: Model = AnthropicModel("x:m", model="m", api_key=None, door=HttpDoor(), abilities={}, context_window=8)
 
     assert ("x:m", {"tool_call": True}, None) == (plain.name, plain.abilities, plain.context_window)
     assert ({}, 8) == (told.abilities, told.context_window)
+    assert ModelLayer(plain).punctual
 
 
 def event(kind: str, **fields: Json) -> bytes:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from registry.digests import canonical, digest
+from registry.digests import canonical, digest, digest_of
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ def test_different_values(one, other):
 def test_form():
     """A digest is 32 lower-case hexadecimal digits of the canonical text, which has no spaces."""
     assert b'{"a":[1,"x"],"b":null}' == canonical({"b": None, "a": [1, "x"]})
+    assert digest([1, "x"]) == digest_of(canonical([1, "x"])) == digest_of(b'[1,"x"]')
     assert 32 == len(digest("x"))
     assert set(digest("x")) <= set("0123456789abcdef")
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_values_expire() -> None:
     """A value is known until its time is over, and its time begins anew when it is learnt anew."""
-    lately: Expiring[str, int] = Expiring("test", seconds=10)
+    lately: Expiring[str, int] = Expiring(seconds=10)
     lately.learn("a", 0)
     lately.learn("b", 1)
 
@@ -25,7 +25,7 @@ async def test_values_expire() -> None:
 
 async def test_there_is_no_end_of_keys_but_of_memory() -> None:
     """Past the most that is kept, what was learnt first is forgotten."""
-    lately: Expiring[int, str] = Expiring("test", seconds=10, most=2)
+    lately: Expiring[int, str] = Expiring(seconds=10, most=2)
     for key in (1, 2, 1, 3):
         lately.learn(key, "x")
 
@@ -35,7 +35,7 @@ async def test_there_is_no_end_of_keys_but_of_memory() -> None:
 @pytest.mark.parametrize("name", ["asyncio", "trio"])
 def test_loops_learn_for_themselves(name: str) -> None:
     """The clock of one event loop says nothing about another's, so nothing passes between them."""
-    lately: Expiring[str, int] = Expiring("test", seconds=10)
+    lately: Expiring[str, int] = Expiring(seconds=10)
     kind, options = backend(name, virtual=True)
 
     async def once() -> int | None:

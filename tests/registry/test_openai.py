@@ -13,6 +13,7 @@ from registry.calls import NO_CALL, Call
 from registry.errors import Garbled, ModelError, Overloaded, Refused, Truncated, Unauthorized, Unreachable
 from registry.http import HttpDoor
 from registry.messages import AssistantMessage, Json, Piece, Reply, Request, TextPiece, ToolCall, ToolMessage, UserMessage
+from registry.models.layer import ModelLayer
 from registry.models.model import Model
 from registry.openai import OpenAIModel, served_models
 from registry.usage import UNMETERED, Usage
@@ -210,7 +211,7 @@ async def test_an_endpoint_that_does_not_stream() -> None:
 
 
 async def test_what_a_model_is() -> None:
-    """It has the shape of a Model; its abilities are its rules', unless they are given."""
+    """It has the shape of a Model and keeps deadlines; its abilities are its rules', unless they are given."""
     door = HttpDoor()
     plain: Model = OpenAIModel("x:m", model="m", base_url="https://x", api_key=None, door=door, rules=COMPATIBLE)
     told: Model = OpenAIModel("x:m", model="m", base_url="https://x", api_key=None, door=door, abilities={}, context_window=8)
@@ -219,6 +220,7 @@ async def test_what_a_model_is() -> None:
     assert ("x:m", None, False) == (plain.name, plain.context_window, plain.abilities["json_schema"])
     assert ({}, 8) == (told.abilities, told.context_window)
     assert hosted.abilities["json_schema"]
+    assert ModelLayer(plain).punctual
 
 
 async def test_served_models() -> None:

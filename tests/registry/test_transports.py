@@ -100,6 +100,25 @@ async def test_a_transport_of_the_caller() -> None:
     assert body.closed
 
 
+class Stuck(httpx.AsyncByteStream):
+    """A body that can't be closed in peace."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"a"
+
+    async def aclose(self) -> None:
+        raise httpx.CloseError("broken")
+
+
+async def test_what_breaks_while_an_answer_is_dropped() -> None:
+    """Closing says nothing of it: nobody wants more of that answer."""
+    transport = OverHttpx(httpx.MockTransport(lambda _: httpx.Response(200, stream=Stuck())))
+
+    answer = await transport.send("GET", "https://x", {}, None, connect=1)
+    assert b"a" == await answer.more()
+    await answer.close()
+
+
 def caused(error: Exception, cause: Exception) -> Exception:
     error.__cause__ = cause
     return error

@@ -11,7 +11,9 @@ from registry.usage import UNMETERED, Usage
 from registry.wire.anthropic.faults import fault_inside
 from registry.wire.anthropic.lift import input_text, said, title
 from registry.wire.anthropic.thoughts import Thought, is_thought, kept
-from registry.wire.lift import decoded, finish_of, model_of, unique, usage_of, written
+from registry.wire.decoding import decoded
+from registry.wire.lift import finish_of, model_of, unique, written
+from registry.wire.metering import usage_of
 from registry.wire.sse import ServerSentEvent, SseDecoder
 from registry.wire.surrogates import ends_in_half, mended
 from registry.wire.thinking import Pieces

@@ -11,8 +11,10 @@ from registry.errors import Garbled
 from registry.messages import Json, Reply, ToolCall
 from registry.wire.anthropic.faults import fault_inside
 from registry.wire.anthropic.thoughts import Thought, is_thought, kept
+from registry.wire.decoding import decoded
 from registry.wire.faults import readable
-from registry.wire.lift import decoded, finish_of, model_of, unique, usage_of, written
+from registry.wire.lift import finish_of, model_of, unique, written
+from registry.wire.metering import usage_of
 from registry.wire.surrogates import mended
 
 

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from orchestrator.hooks import as_one
+from orchestrator.hooks import Hook, as_one
 from orchestrator.react.progress import (
     MOST_EQUAL,
     Made,
@@ -13,9 +14,9 @@ from orchestrator.react.progress import (
     RefuseRepeats,
     call_digest,
     repeated,
-    result_digest,
+    result_of,
 )
-from registry.calls import NO_CALL
+from registry.calls import NO_CALL, Call
 from registry.errors import ToolDenied
 from registry.messages import ToolCall
 from registry.tools.tool import Observation
@@ -101,9 +102,9 @@ def test_which_results_are_the_same() -> None:
     """What the model reads counts, and not how long it took; an error is another result than the same words."""
     seen = Observation(call_id="1", name="read", text="x", seconds=1.0)
 
-    assert result_digest(seen) == result_digest(Observation(call_id="2", name="read", text="x"))
-    assert result_digest(seen) != result_digest(Observation(call_id="1", name="read", text="y"))
-    assert result_digest(seen) != result_digest(Observation(call_id="1", name="read", text="x", error="ToolFailed"))
+    assert result_of(seen) == result_of(Observation(call_id="2", name="read", text="x"))
+    assert result_of(seen) != result_of(Observation(call_id="1", name="read", text="y"))
+    assert result_of(seen) != result_of(Observation(call_id="1", name="read", text="x", error="ToolFailed"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ async def test_the_policy_refuses() -> None:
     """A call that has given the same three times is denied, with a sentence for the model; others are let through."""
     progress = Progress()
     wanted, other = (ToolCall(id="1", name=name, arguments="{}") for name in ("read", "write"))
-    hooks = as_one(RefuseRepeats(progress))
+    hooks = RefuseRepeats(progress, as_one(None))
     for _ in range(MOST_EQUAL):
         assert wanted == await hooks.before_tool(wanted, NO_CALL)
         progress.fold([Made(call=call_digest(wanted.name, wanted.arguments), result="x")])
@@ -134,6 +135,32 @@ async def test_the_policy_refuses() -> None:
     with pytest.raises(ToolDenied, match="'read' may not be called so: it gave the same result 3 times"):
         await hooks.before_tool(wanted, NO_CALL)
     assert other == await hooks.before_tool(other, NO_CALL)
+
+
+@pytest.mark.anyio
+async def test_the_others_have_their_say_behind_the_policy() -> None:
+    """What it lets through they may rewrite or refuse, and all that came of calls too; what it refuses they never see."""
+    asked: list[str] = []
+
+    class Rewrites(Hook):
+        async def before_tool(self, wanted: ToolCall, call: Call) -> ToolCall:
+            asked.append(wanted.name)
+            return replace(wanted, arguments='{"a": 1}')
+
+        async def after_tool(self, observation: Observation, call: Call) -> Observation:
+            return replace(observation, text="rewritten")
+
+    progress = Progress()
+    hooks = RefuseRepeats(progress, as_one(Rewrites()))
+    for _ in range(MOST_EQUAL):
+        progress.fold([Made(call=call_digest("read", "{}"), result="x")])
+
+    with pytest.raises(ToolDenied):
+        await hooks.before_tool(ToolCall(id="1", name="read", arguments="{}"), NO_CALL)
+    let_through = await hooks.before_tool(ToolCall(id="2", name="write", arguments="{}"), NO_CALL)
+    seen = await hooks.after_tool(Observation(call_id="2", name="write", text="x"), NO_CALL)
+
+    assert (["write"], '{"a": 1}', "rewritten") == (asked, let_through.arguments, seen.text)
 
 
 def test_the_error_names_the_tool() -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from planner.check import Known, check
-from planner.check.repeats import repeating
+from planner.check.repeats import repeated, repeating
 from planner.plan import ApprovalStep, Draft, Input, MapStep, PlanStep, ToolStep
 from tests.planner.drafts import draft, step
 
 
 def told(drafted: Draft, **inputs: object) -> list[tuple[str, str]]:
     """Where a step repeats another one, and which."""
-    found = repeating(drafted, Known(inputs=inputs))
+    found = repeating(drafted, repeated(drafted, inputs))
     return [(one.place, one.message.split("'")[3]) for one in found if one.code == "P029"]
 
 

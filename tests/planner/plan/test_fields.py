@@ -1,9 +1,12 @@
 """What the fields of a plan may hold."""
 
+from enum import IntEnum, StrEnum
+
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from planner.plan import Step, ToolStep
+from planner.identity import step_digests
+from planner.plan import Plan, Step, ToolStep
 
 
 class Town(BaseModel):
@@ -37,3 +40,21 @@ def test_a_tuple_is_a_list() -> None:
 
     assert {"x": [1, {"y": [2]}]} == step.args
     assert step == ToolStep.model_validate_json(step.model_dump_json())
+
+
+class Word(StrEnum):
+    TOWN = "Malmö"
+
+
+class Size(IntEnum):
+    LARGE = 3
+
+
+def test_texts_and_numbers_are_plain_ones() -> None:
+    """A plan of values that are more than that is the same plan when it is read back, and its steps are the same work."""
+    plan = Plan(goal="g", steps=[ToolStep(id="a", tool="t", args={"x": [{Word.TOWN: Word.TOWN}, Size.LARGE]})])
+    again = Plan.model_validate_json(plan.model_dump_json())
+
+    (((key, value),), number) = (plan.steps[0].args["x"][0].items(), plan.steps[0].args["x"][1])
+    assert (str, str, int) == (type(key), type(value), type(number))
+    assert step_digests(again, {}) == step_digests(plan, {})

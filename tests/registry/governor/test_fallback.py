@@ -20,6 +20,7 @@ from registry.errors import (
 )
 from registry.governor.fallback import FallbackModel
 from registry.messages import Reply, Request, Reset, ResponseFormat, TextPiece, ToolSpec, UserMessage
+from registry.models.layer import ModelLayer
 from registry.testing import SCRIPTED_USAGE, ScriptedModel
 from registry.usage import UNMETERED, Usage
 
@@ -234,6 +235,15 @@ def test_it_looks_like_its_first_model():
     model = FallbackModel([first, second])
 
     assert ("a", "https://a", abilities, 4000) == (model.name, model.endpoint, model.abilities, model.context_window)
+
+
+def test_as_punctual_as_all_models():
+    """A fallback keeps a call's deadline only if each of its models does."""
+    punctual, other = ModelLayer(ScriptedModel([])), ScriptedModel([])
+    punctual.punctual = True
+
+    assert FallbackModel([punctual, punctual]).punctual
+    assert not FallbackModel([punctual, other]).punctual
 
 
 def test_no_models_is_a_wrong_setting():

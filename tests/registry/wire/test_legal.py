@@ -28,8 +28,8 @@ def result(name: str) -> ToolMessage:
     ],
 )
 def test_legal(messages: list[Message]) -> None:
-    """A transcript that every provider takes passes."""
-    legal(messages)
+    """A transcript that every provider takes passes, and its calls are told, in their order."""
+    assert [call for message in messages if isinstance(message, AssistantMessage) for call in message.calls] == legal(messages)
 
 
 @pytest.mark.parametrize(

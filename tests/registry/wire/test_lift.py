@@ -7,8 +7,7 @@ import pytest
 
 from registry.errors import Garbled, ModelError, Overloaded
 from registry.messages import Json, Reply, ToolCall
-from registry.usage import UNMETERED, Usage
-from registry.wire.lift import lift, usage_of
+from registry.wire.lift import lift
 
 
 def lifted(message: Json, *, finish: Json = "stop", taken: tuple[str, ...] = (), **fields: Json) -> Reply:
@@ -161,60 +160,6 @@ def test_finish(message: Json, word: Json, finish: str) -> None:
 def test_a_refusal_is_the_text() -> None:
     """A refusal without content is what the model said."""
     assert lifted({"content": None, "refusal": "I can't."}).text == "I can't."
-
-
-@pytest.mark.parametrize(
-    ("usage", "right"),
-    [
-        pytest.param(None, UNMETERED, id="null"),
-        pytest.param({}, UNMETERED, id="empty"),
-        pytest.param({"prompt_tokens": 0, "completion_tokens": 0}, UNMETERED, id="zeros tell nothing"),
-        pytest.param(
-            {"prompt_tokens": float("inf"), "completion_tokens": 10**30}, UNMETERED, id="neither does what nobody counts"
-        ),
-        pytest.param({"prompt_tokens": 5}, Usage(requests=1, input_tokens=5, unmetered=1), id="half is a lower bound"),
-        pytest.param({"prompt_tokens": 5, "completion_tokens": 0}, Usage(requests=1, input_tokens=5), id="nothing said"),
-        pytest.param(
-            {
-                "prompt_tokens": 500,
-                "completion_tokens": 200,
-                "total_tokens": 700,
-                "prompt_tokens_details": {"cached_tokens": 400},
-                "completion_tokens_details": {"reasoning_tokens": 50},
-            },
-            Usage(requests=1, input_tokens=500, output_tokens=200, cache_read_tokens=400, reasoning_tokens=50),
-            id="details",
-        ),
-        pytest.param(
-            {
-                "prompt_tokens": 5,
-                "completion_tokens": 2,
-                "prompt_tokens_details": {"cached_tokens": None},
-                "completion_tokens_details": None,
-            },
-            Usage(requests=1, input_tokens=5, output_tokens=2),
-            id="null details",
-        ),
-        pytest.param(
-            {"input_tokens": 12, "cache_read_input_tokens": 20400, "cache_creation_input_tokens": 0, "output_tokens": 10},
-            Usage(requests=1, input_tokens=20412, output_tokens=10, cache_read_tokens=20400),
-            id="input without the cache",
-        ),
-        pytest.param(
-            {
-                "prompt_tokens": 10,
-                "completion_tokens": 2,
-                "total_tokens": 19,
-                "completion_tokens_details": {"reasoning_tokens": 7},
-            },
-            Usage(requests=1, input_tokens=10, output_tokens=9, reasoning_tokens=7),
-            id="output without the thinking",
-        ),
-    ],
-)
-def test_usage(usage: Json, right: Usage) -> None:
-    """Input includes what was cached, output what was thought; unknown never turns into zero."""
-    assert right == usage_of(usage)
 
 
 def test_the_answering_model_is_named() -> None:

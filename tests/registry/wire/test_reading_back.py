@@ -101,7 +101,7 @@ requests = st.builds(
 
 
 def named(request: Request, rules: WireRules) -> Naming:
-    return naming(request, rules.longest_name)
+    return naming(request.tools, legal(request.messages), rules.longest_name)
 
 
 def sent(request: Request, rules: WireRules, *, stream: bool = False) -> bytes:
