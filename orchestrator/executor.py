@@ -8,7 +8,8 @@ from orchestrator.ledger import Ledger, private_ledger
 from orchestrator.limits import Limits
 from orchestrator.spending.purse import Purse
 from orchestrator.steps import StepWork
-from orchestrator.walking import Settled, Suspended, Walk
+from orchestrator.walked import Settled, Suspended
+from orchestrator.walking import Walk
 from planner import Plan
 from planner.past import Past
 from registry.messages import Json

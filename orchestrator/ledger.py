@@ -53,6 +53,7 @@ class Ledger:
         self._listeners: dict[type[object], list[Listener]] = {}
         self._told = 0
         self._next: _Batch | None = None
+        self._lost: Exception | None = None
         self._pen = _Pen()
         for recorded in past:
             self._announce(recorded)
@@ -77,12 +78,24 @@ class Ledger:
                 self._announce(each)
         return recorded
 
+    def add(self, fact: Fact) -> bool:
+        """Have it written with what others are about to write. False where nobody is, or the run is being cancelled."""
+        if self._next is None or self.state.cancelled:
+            return False
+        self._next.add((fact, self._clock()))
+        return True
+
     def jot(self, fact: Fact) -> Awaitable[object]:
         """`record` for what may be read a moment later: where others are about to write, it goes with theirs at no delay."""
-        if self._next is None or self.state.cancelled:
-            return self.record(fact)
-        self._next.add((fact, self._clock()))
-        return _added()
+        return _added() if self.add(fact) else self.record(fact)
+
+    async def written(self) -> None:
+        """Until all that was added is written. Raises why some of it could not be, whoever was to write it."""
+        if self._next is not None:
+            await self._next.written.wait()
+        await self._pen.wait()
+        if self._lost is not None:
+            raise self._lost
 
     async def catch_up(self) -> None:
         """Take in what others have written to this run."""
@@ -165,7 +178,7 @@ class Ledger:
             self._next = None
             batch.recorded = await self._write(batch.lines)
         except Exception as error:
-            batch.error = error
+            self._lost = batch.error = error
             raise
         finally:
             batch.written.set()

@@ -172,6 +172,7 @@ class Run:
             await ledger.record(RunInterrupted(why="the process stopped working on it"))
             return
         self._error = RunCancelled(self.id)
+        await ledger.written()  # steps may have ended a moment ago
         for end in abandoned(ledger.state):
             await ledger.record(end)
         if not ledger.state.over:

@@ -6,7 +6,6 @@ from math import inf
 from sys import intern
 
 import anyio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from orchestrator.crew import Crew
@@ -25,31 +24,13 @@ from orchestrator.steps import FAILS_A_STEP, StepEnd, StepWork
 from orchestrator.timing import Timing
 from orchestrator.trying import Try
 from orchestrator.waiting import Waiting
+from orchestrator.walked import Settled, Suspended
 from planner import AnyStep, MapStep, Plan, PlanStep
 from planner.identity import fellows, step_digests
 from planner.past import Past
-from planner.results import Results, Skipped, StepResult
+from planner.results import Skipped, StepResult, Succeeded
 from registry.calls import Call
 from registry.messages import Json
-
-
-class Settled(Struct, frozen=True, kw_only=True):
-    """Every step of the plan has its result, in plan order.
-
-    Of all steps, those inside others too, `finished` are the content digests of those that succeeded by work of their own, and
-    `unfinished` of those that did not succeed, but for those on branches that were not taken: that was decided.
-    """
-
-    results: Results
-    finished: tuple[str, ...]
-    unfinished: tuple[str, ...]
-
-
-class Suspended(Struct, frozen=True, kw_only=True):
-    """Some steps wait, and nothing else can go on without them."""
-
-    results: Results
-    waiting: tuple[Waiting, ...]
 
 
 class Walk:
@@ -70,6 +51,7 @@ class Walk:
         self._attempts, self._work, self._ledger, self._hooks = attempts, work, ledger, hooks
         self._waiting: dict[str, Waiting] = {}
         self._paused: dict[str, float] = {}
+        self._unwritten: dict[str, Succeeded] = {}
         self._deadlines: dict[str, float] = {}
         self._consist: dict[str, MapStep | PlanStep] = {}
 
@@ -89,11 +71,12 @@ class Walk:
         self._ledger.reused += len(self._told)
         for result in self._frontier.in_plan_order().values():
             if result.step not in self._told:  # skipped by what is known, and not written down before the run was interrupted
-                await self._write_down(result)
-        while self._frontier.ready:
-            await self._work_on()
-            await self._ledger.catch_up()
-            self._take_up_answered()
+                await self._ledger.record(self._end(result))
+        with self._ledger.listening(self._hear_end, StepEnded):
+            while self._frontier.ready or self._unwritten:
+                await self._work_on()
+                await self._take_in()
+                self._take_up_answered()
         results = self._frontier.in_plan_order()
         if self._waiting:
             return Suspended(results=results, waiting=tuple(self._waiting.values()))
@@ -110,6 +93,20 @@ class Walk:
 
         with self._ledger.listening(hear, Answered, StopRequested):
             await self._crew.work()
+
+    def _hear_end(self, recorded: Recorded) -> None:
+        """An end that nobody waited for is written down: now it counts, and what it lets start may start."""
+        assert isinstance(recorded.event, StepEnded)
+        result = self._unwritten.pop(recorded.event.result.step, None)
+        if result is not None:
+            self._frontier.settle(result)
+            if self._frontier.ready and self._crew.at_work:
+                self._crew.call()
+
+    async def _take_in(self) -> None:
+        """All ends that are still on their way, and what others have said to the run."""
+        await self._ledger.written()
+        await self._ledger.catch_up()
 
     def _take_up_answered(self) -> bool:
         """Steps may start again whose answers are there, or have become needless: the run was stopped. Whether there were any."""
@@ -240,7 +237,7 @@ class Walk:
         )
         for each in skipped:
             if each.step not in known:
-                await self._write_down(each)
+                await self._ledger.record(self._end(each))
         return None
 
     def _gathered(self, step: MapStep | PlanStep) -> StepResult:
@@ -276,15 +273,22 @@ class Walk:
         self._ledger.glimpse(queued)
 
     async def _settle(self, result: StepResult) -> None:
-        await self._write_down(result)
-        for skipped in self._frontier.settle(result):
-            await self._write_down(skipped)
+        """The one way a step ends: written first, then announced, then its end counts.
 
-    async def _write_down(self, result: StepResult) -> None:
-        """The one way a step ends: written first, then announced."""
+        Others need not wait for the writing down of an end that skips nobody, if it goes with what is about to be written.
+        """
+        end = self._end(result)
+        if isinstance(result, Succeeded) and self._ledger.add(end):
+            self._unwritten[result.step] = result
+            return
+        await self._ledger.record(end)
+        for skipped in self._frontier.settle(result):
+            await self._ledger.record(self._end(skipped))
+
+    def _end(self, result: StepResult) -> StepEnded:
         this = self._tries[result.step]
+        self._ledger.rewind(this.scope)  # whose calls nobody counts any more
         fellow = "" if isinstance(result, Skipped) else self._fellows.get(result.step, "")
         self._ledger.reused += bool(fellow)
         like = "" if fellow else intern(self._timing.like(result.step))  # it took no time, which says nothing of others
-        await self._ledger.record(StepEnded(scope=this.scope, attempt=this.attempt, result=result, same_as=fellow, like=like))
-        self._ledger.rewind(this.scope)  # which nobody counts any more
+        return StepEnded(scope=this.scope, attempt=this.attempt, result=result, same_as=fellow, like=like)

@@ -1,14 +1,20 @@
 """Walks of plans with maps, plans inside plans, conditions and approvals: what runs, once, and in which order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 
 import anyio
 import pytest
 
-from orchestrator.events.facts import Answered
+from orchestrator.errors import LeaseLost
+from orchestrator.events.facts import Answered, Fact, InterruptReceived, StepEnded, StepStarted
 from orchestrator.events.recorded import Recorded
 from orchestrator.executor import DAGExecutor, Settled, Suspended
-from orchestrator.ledger import Ledger, private_ledger
+from orchestrator.journal.memory import MemoryJournal
+from orchestrator.journal.protocol import WHOLE_RUN, Line, Writer
+from orchestrator.ledger import Ledger, open_ledger, private_ledger
+from orchestrator.ports import Ports
 from planner import AnyStep, ApprovalStep, Draft, MapStep, Plan, PlanStep, Step, ToolStep
 from planner.results import Failed, Results, Skipped, Succeeded
 from registry.governor.governor import GovernedModel, Governor
@@ -485,3 +491,92 @@ async def test_an_effect_in_doubt_inside_a_map_is_asked_about() -> None:
     assert isinstance(walked, Settled)
     assert ["it was sent to a", "sent to b"] == walked.results["each"].data
     assert ["b"] == sent
+
+
+class Sluggish(MemoryJournal):
+    """Writes only after others had their turn, as a disk may; `lose` says what is taken from us before it is written."""
+
+    def __init__(self, lose: Callable[[Sequence[Fact]], bool] = lambda _facts: False) -> None:
+        super().__init__()
+        self.lose, self.batches = lose, list[tuple[Fact, ...]]()
+
+    async def claim(self, run: str, *, holder: str, ttl: float, scope: str = WHOLE_RUN) -> Writer:
+        return SluggishWriter(await super().claim(run, holder=holder, ttl=ttl, scope=scope), self)
+
+
+class SluggishWriter:
+    glance = None
+
+    def __init__(self, inner: Writer, journal: Sluggish) -> None:
+        self.inner, self.journal, self.epoch = inner, journal, inner.epoch
+
+    async def append(self, *lines: Line) -> tuple[Recorded, ...]:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(1)
+        facts = tuple(fact for fact, _ in lines)
+        if self.journal.lose(facts):
+            raise LeaseLost("r", 1, 2)
+        self.journal.batches.append(facts)
+        return await self.inner.append(*lines)
+
+    async def renew(self) -> int:
+        return await self.inner.renew()
+
+    async def release(self) -> None:
+        await self.inner.release()
+
+
+class TestWritingTogether:
+    """What goes into a journal that takes its time."""
+
+    async def test_steps_start_after_the_ends_that_let_them(self) -> None:
+        """Nobody waits for each end by itself, and yet no step begins before what it needs is written down to have ended."""
+        journal = Sluggish()
+        ledger = await open_ledger(journal, "r", Ports())
+        wide = [given(f"a{number}", number) for number in range(40)]
+        after = [given(f"b{number}", -number - 1, depends_on=[f"a{number}"]) for number in range(40)]
+
+        walked = await walk(*wide, *after, ledger=ledger)
+
+        assert isinstance(walked, Settled)
+        assert all(isinstance(each, Succeeded) for each in walked.results.values())
+        told = [recorded.event for recorded in await journal.read("r")]
+        ends = {fact.result.step: place for place, fact in enumerate(told) if isinstance(fact, StepEnded)}
+        starts = {fact.step: place for place, fact in enumerate(told) if isinstance(fact, StepStarted)}
+        assert 80 == len(ends) == len(starts)
+        assert all(ends[f"a{number}"] < starts[f"b{number}"] for number in range(40))
+        assert len(journal.batches) < 12
+
+    async def test_an_end_counts_when_somebody_else_writes_it(self) -> None:
+        """A message is written while the last step ends: the walk goes on when both are."""
+        journal = Sluggish()
+        ledger = await open_ledger(journal, "r", Ports())
+
+        async def say() -> None:
+            await anyio.sleep(2.5)  # when the first step's end is on its way
+            await ledger.record(InterruptReceived(text="hello"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(say)
+            walked = await walk(given("a", 1), given("b", 2), given("c", "${steps.b.data}", depends_on=["a"]), ledger=ledger)
+
+        assert isinstance(walked, Settled)
+        assert ["a", "b", "c"] == [*walked.results]
+
+    @pytest.mark.parametrize("lost", range(1, 5))  # of which somebody else leads the second
+    async def test_a_run_that_is_lost_ends(self, lost: int) -> None:
+        """Whichever write fails, and whoever was to write it: the walk says so, and does not wait for it for ever."""
+        appended = count(1)
+        ledger = await open_ledger(Sluggish(lambda _facts: next(appended) == lost), "r", Ports())
+
+        async def say() -> None:
+            while True:
+                await anyio.sleep(0.4)
+                with suppress(LeaseLost):
+                    await ledger.record(InterruptReceived(text="hello"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(say)
+            with pytest.raises(LeaseLost):
+                await walk(*(given(f"a{number}", number) for number in range(20)), ledger=ledger)
+            group.cancel_scope.cancel()
