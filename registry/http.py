@@ -43,6 +43,9 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 TIMEOUTS = Timeouts()
 
+HEADS = 256
+"""How many heads of requests a door remembers: there is one for each model."""
+
 
 class Answer(Struct, frozen=True, kw_only=True):
     """A whole answer, of any status."""
@@ -82,6 +85,7 @@ class HttpDoor:
 
     def __init__(self, client: "Client | None" = None) -> None:
         self._client = client
+        self._head = lru_cache(HEADS)(_head)  # the door's own: keys are in it, which go when it does
         self._transports: PerLoop[dict[bool, Transport]] = PerLoop(dict)
 
     async def __aenter__(self) -> Self:
@@ -128,7 +132,7 @@ class HttpDoor:
 
     async def _sent(self, method: str, url: str, headers: Headers, body: bytes | None, *, clocks: "_Clocks") -> Arriving:
         """The answer as soon as its head is there. To be dropped."""
-        head, limits = _head(url, *headers.items()), clocks.timeouts
+        head, limits = self._head(url, *headers.items()), clocks.timeouts
         transport: Transport = (
             self._transports.get().get(head.secure) or await self._opened(secure=head.secure)
             if self._client is None
@@ -228,7 +232,6 @@ class _Head(Struct, frozen=True, kw_only=True):
     headers: Headers
 
 
-@lru_cache(256)
 def _head(url: str, *headers: tuple[str, str]) -> _Head:
     """What is sent before a body. ConfigurationError for what must not be."""
     for name, value in headers:
