@@ -70,6 +70,7 @@ TESTED_ELSEWHERE = {
     "orchestrator.server.shapes.examples",
     "orchestrator.server.shapes.going",
     "orchestrator.waiting",
+    "orchestrator.walked",
     "planner.repair.entries",
     "planner.results",
     "planner.shapes",
