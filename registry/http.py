@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
 from msgspec import Struct
@@ -243,13 +244,24 @@ def _head(url: str, *headers: tuple[str, str]) -> _Head:
 
 def _parted(url: str) -> tuple[str, Headers]:
     """The URL as it is sent, and the header that its user and password mean: libraries differ in what they make of those."""
-    import httpx
+    if fault := _fault(url):
+        raise ConfigurationError(f"{address(url)!r} is no web address: {fault}")
+    parts = urlsplit(url)
+    user, mark, host = parts.netloc.rpartition("@")
+    plain = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    if not mark:
+        return plain, {}
+    name, _, password = user.partition(":")
+    credentials = b64encode(f"{unquote(name)}:{unquote(password)}".encode()).decode()
+    return plain, {"authorization": f"Basic {credentials}"}
 
+
+def _fault(url: str) -> str:
+    """What is wrong with it as an address, empty for nothing."""
+    if " " in url or not url.isprintable():
+        return "there is a character in it that no address has"
     try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise ConfigurationError(f"{address(url)!r} is no web address: {error}") from None
-    if not parsed.userinfo:
-        return str(parsed), {}
-    credentials = b64encode(f"{parsed.username}:{parsed.password}".encode()).decode()
-    return str(parsed.copy_with(username=None, password=None)), {"authorization": f"Basic {credentials}"}
+        port = urlsplit(url).port
+    except ValueError as error:
+        return str(error)
+    return "no server has port 0" if port == 0 else ""

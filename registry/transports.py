@@ -164,22 +164,18 @@ class OverHttpx:
 
 
 def breakages() -> tuple[type[Exception], ...]:
-    """What transports raise when a connection fails."""
-    import httpx
-
-    aiohttp = sys.modules.get("aiohttp")
-    return (httpx.HTTPError, OSError) if aiohttp is None else (httpx.HTTPError, OSError, aiohttp.ClientError)
+    """What transports raise when a connection fails. A library that is not imported has raised nothing."""
+    httpx, aiohttp = sys.modules.get("httpx"), sys.modules.get("aiohttp")
+    return (OSError, *([] if httpx is None else [httpx.HTTPError]), *([] if aiohttp is None else [aiohttp.ClientError]))
 
 
 def why(error: Exception, connect: float) -> str:
     """What broke, in a few words. Adapters report many faults as timeouts: what the library below them said is right."""
-    import httpx
-
-    cause = error.__cause__
+    httpx, cause = sys.modules.get("httpx"), error.__cause__
     genuine = cause if cause is not None and type(cause).__module__.startswith("aiohttp") else error
-    if isinstance(genuine, httpx.PoolTimeout):
+    if httpx is not None and isinstance(genuine, httpx.PoolTimeout):
         return "no connection of the client's pool came free; does it have as many as there are request slots?"
-    if isinstance(genuine, httpx.ConnectTimeout | TimeoutError):
+    if isinstance(genuine, TimeoutError) or (httpx is not None and isinstance(genuine, httpx.ConnectTimeout)):
         return f"no connection within {connect:g} s"
     return f"{genuine} ({type(genuine).__name__})" if str(genuine) else type(genuine).__name__
 
@@ -224,7 +220,8 @@ def _connecting(seconds: float) -> "aiohttp.ClientTimeout":
 
 @cache
 def _trusting(secure: bool) -> ssl.SSLContext:
+    if not secure:  # a context without certificates trusts nobody, which is all that plain HTTP needs
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     import httpx
 
-    # A context without certificates trusts nobody, which is all that plain HTTP needs.
-    return httpx.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.create_ssl_context()

@@ -185,6 +185,23 @@ async def test_wrong_addresses(url: str) -> None:
         await answering(httpx.Response(200)).get(url, {})
 
 
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        pytest.param("http://host:99999/v1", "Port out of range", id="a port that is none"),
+        pytest.param("http://host:0/v1", "no server has port 0", id="no port"),
+        pytest.param("http://host:http/v1", "Port could not be cast", id="a port in letters"),
+        pytest.param("http://[::1/v1", "Invalid IPv6", id="half an address"),
+        pytest.param("http://host/a b", "no address has", id="a blank"),
+        pytest.param("http://host/v1\n", "no address has", id="a line break"),
+    ],
+)
+async def test_addresses_that_lead_nowhere(url: str, why: str) -> None:
+    """They are found out before anything is sent, and the sentence says what is wrong."""
+    with pytest.raises(ConfigurationError, match=why):
+        await answering(httpx.Response(200)).get(url, {})
+
+
 async def test_a_client_of_the_caller() -> None:
     """A caller's client is used with its own headers, on our clocks, and stays open."""
     seen: list[httpx.Request] = []
