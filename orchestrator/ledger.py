@@ -67,10 +67,9 @@ class Ledger:
         """
         if self.state.cancelled and isinstance(fact, PhaseBegan | StepStarted | ToolStarted):
             await anyio.lowlevel.checkpoint_if_cancelled()  # whose turn it was already has not heard of it
-        line = (fact, self._clock())
         if self._at_once is None or not self._pen.free:
-            return await self._in_turn(line)
-        recorded = self._at_once(line)  # where nothing has to be waited for, nobody comes in between
+            return await self._in_turn((fact, self._clock()))
+        recorded = self._at_once(fact, self._clock())  # where nothing has to be waited for, nobody comes in between
         if recorded.seq == self._told + 1:
             self._announce(recorded)
         else:

@@ -91,16 +91,26 @@ class MemoryWriter:
     async def append(self, *lines: Line) -> tuple[Recorded, ...]:
         self._refuse_lost()
         self._hold()
-        return tuple(map(self._written, lines))
+        return tuple([self.write(*line) for line in lines])
 
-    def write(self, line: Line) -> Recorded:
+    def write(self, fact: Fact, time: float) -> Recorded:
         """`append` of one Fact, for those who know that nothing is waited for here."""
         if self.epoch != self._claim.epoch:
             self._refuse_lost()
-        if abs(line[1] - self._renewed) > self._ttl / 10:
-            self._renewed = line[1]
+        if abs(time - self._renewed) > self._ttl / 10:
+            self._renewed = time
             self._hold()
-        return self._written(line)
+        lines = self._lines
+        recorded = Recorded(seq=len(lines.recorded) + 1, time=time, run=self._run, event=fact)
+        outcome = outcome_of(fact)
+        if outcome:
+            first = lines.outcomes.setdefault((type(fact), outcome), recorded)
+            if first is not recorded:
+                return first
+        lines.recorded.append(recorded)
+        if type(fact) is StepEnded:
+            lines.remembered.add(self._run, fact)
+        return recorded
 
     async def renew(self) -> int:
         self._refuse_lost()
@@ -117,19 +127,6 @@ class MemoryWriter:
 
     def _hold(self) -> None:
         self._claim.until = anyio.current_time() + self._ttl
-
-    def _written(self, line: Line) -> Recorded:
-        (fact, time), lines = line, self._lines
-        recorded = Recorded(seq=len(lines.recorded) + 1, time=time, run=self._run, event=fact)
-        outcome = outcome_of(fact)
-        if outcome:
-            first = lines.outcomes.setdefault((type(fact), outcome), recorded)
-            if first is not recorded:
-                return first
-        lines.recorded.append(recorded)
-        if type(fact) is StepEnded:
-            lines.remembered.add(self._run, fact)
-        return recorded
 
 
 def _refuse_held(run: str, claim: _Claim, holder: str) -> None:

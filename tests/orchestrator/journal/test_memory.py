@@ -34,7 +34,7 @@ async def test_a_fact_is_a_sign_of_life() -> None:
     writer = await journal.claim("r", holder="me", ttl=60)
     for now in (50.0, 100.0):
         await anyio.sleep(50)
-        writer.write((PhaseBegan(phase="planning"), now))
+        writer.write(PhaseBegan(phase="planning"), now)
     await anyio.sleep(50)
 
     with pytest.raises(RunHeld):
