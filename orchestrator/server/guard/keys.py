@@ -27,6 +27,7 @@ class Keys:
         self._sessions = Sessions(self._grants)
         self._guesses = Rates(*GUESSES)
         self._now, self._draw = now, draw
+        self._when_logged_out: list[Callable[[str], None]] = []
 
     def wait(self, peer: str, now: float) -> float:
         """Seconds until the peer may be wrong again, for it has shown too many wrong tokens. `now` is monotonic.
@@ -58,6 +59,12 @@ class Keys:
     def log_out(self, cookie: str) -> None:
         """The cookie is good for nothing from now on."""
         self._sessions.end(cookie, self._seconds())
+        for told in self._when_logged_out:
+            told(cookie)
+
+    def when_logged_out(self, told: Callable[[str], None]) -> None:
+        """Have it told of each cookie that is good for nothing any more."""
+        self._when_logged_out.append(told)
 
     def _seconds(self) -> float:
         return self._now().timestamp()

@@ -1,6 +1,5 @@
 """The one layer around the app: nothing reaches the app, and nothing leaves it, but through here."""
 
-from functools import partial
 from typing import assert_never
 
 import anyio
@@ -20,6 +19,7 @@ from orchestrator.server.guard.refusals import Refusal, too_many
 from orchestrator.server.guard.streams import Streams
 from orchestrator.server.guard.table import Table
 from orchestrator.server.guard.tokens import Grant
+from orchestrator.server.guard.visits import Visit
 
 FULL = 5.0
 """Seconds after which whoever found no place for a stream may ask again."""
@@ -37,6 +37,7 @@ class Guard:
         self.streams = Streams(self.limits.streams)
         self._app: ASGIApp = app
         self._admission = Admission(self.table, keys, hosts, Rates(self.limits.rate, self.limits.burst))
+        keys.when_logged_out(self.streams.end)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request. What is not HTTP is refused."""
@@ -74,7 +75,7 @@ class Guard:
         if tenant:
             scope.setdefault("state", {})["tenant"] = tenant
         with anyio.CancelScope() as ending:
-            send.at_a_stream = partial(self.streams.open, tenant, ending)
+            send.at_a_stream = lambda: self.streams.open(tenant, Visit.of(scope).session, ending)
             try:
                 await self._app(scope, receive, send)
             finally:
@@ -83,7 +84,7 @@ class Guard:
             await self._break_off(scope, receive, send)
 
     async def _break_off(self, scope: Scope, receive: Receive, send: Outgoing) -> None:
-        """The stream found no place, or the server ends: then it is closed as if it were over."""
+        """The stream found no place, or its session or the server ends: then it is closed as if it were over."""
         if not send.has_begun:
             await too_many("too many event streams are open", FULL).response()(scope, receive, send)
         elif not send.is_over:

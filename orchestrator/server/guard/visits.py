@@ -46,5 +46,10 @@ class Visit(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def session(self) -> str:
+        """The cookie, where that is what lets it in."""
+        return "" if self.tokens else self.cookie
+
+    @property
     def is_safe(self) -> bool:
         return self.method in SAFE

@@ -273,6 +273,28 @@ async def test_streams_end_when_the_server_does() -> None:
     assert 429 == second.status
 
 
+async def test_streams_end_when_their_session_does() -> None:
+    """Who logs out reads on nowhere; another session, and a token, do."""
+    served = guard()
+    one, other = await logged_in(served), await logged_in(served)
+    page, answers = ("sec-fetch-site", "same-origin"), dict[str, Answered]()
+
+    async def follow(name: str, *headers: tuple[str, str]) -> None:
+        answers[name] = await asked(served, "GET", "/v1/events", list(headers))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(follow, "one", one, page)
+        group.start_soon(follow, "other", other, page)
+        group.start_soon(follow, "token", bearer(HARBOUR), one)
+        await anyio.wait_all_tasks_blocked()
+        await asked(served, "POST", "/v1/logout", [one, ("origin", HERE)])
+        await anyio.sleep(1)
+        group.cancel_scope.cancel()
+
+    assert ["one"] == [*answers]
+    assert {"type": "http.response.body", "body": b"", "more_body": False} == answers["one"].messages[-1]
+
+
 async def test_what_leaves_is_kept_by_none() -> None:
     """Answers stay out of caches, and browsers don't guess what they are."""
     answered = await asked(guard(), "GET", "/v1/runs/r1", [bearer(HARBOUR)])

@@ -8,10 +8,10 @@ from orchestrator.server.guard.streams import Streams
 pytestmark = pytest.mark.anyio
 
 
-async def opened(streams: Streams, tenant: str, scope: anyio.CancelScope) -> bool:
+async def opened(streams: Streams, tenant: str, scope: anyio.CancelScope, session: str = "") -> bool:
     """Whether there was a place."""
     with scope:
-        await streams.open(tenant, scope)
+        await streams.open(tenant, session, scope)
     return not scope.cancel_called
 
 
@@ -37,3 +37,14 @@ async def test_closing_ends_all() -> None:
 
     assert all(scope.cancel_called for scope in scopes)
     assert not await opened(streams, "c", anyio.CancelScope())
+
+
+async def test_the_end_of_a_session_is_that_of_its_streams() -> None:
+    """Of others of the tenant, and of those that are in no session, it is not."""
+    streams, scopes = Streams(5), [anyio.CancelScope() for _ in range(4)]
+    for scope, session in zip(scopes, ("one", "other", "one", ""), strict=True):
+        assert await opened(streams, "a", scope, session)
+    streams.end("one")
+    streams.end("")
+
+    assert [True, False, True, False] == [scope.cancel_called for scope in scopes]
