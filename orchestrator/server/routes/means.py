@@ -9,6 +9,11 @@ from orchestrator.server.shapes.going import Health, ModelOut, ToolOut
 
 router = APIRouter(tags=["server"])
 
+_OF_HEALTH = {status: told for status, told in problems().items() if status not in (401, 429)} | {
+    503: {"description": "Not yet, or not any more", "model": Health}
+}
+"""Nobody has to say who they are, and nobody asks too often."""
+
 
 @router.get("/v1/models", response_model=list[ModelOut], responses=problems())
 @declares("read")
@@ -42,7 +47,7 @@ async def list_tools(means: Given) -> list[ToolOut]:
     ]
 
 
-@router.get("/health", response_model=Health, responses={503: {"description": "Not yet, or not any more", "model": Health}})
+@router.get("/health", response_model=Health, responses=_OF_HEALTH)
 @declares("public")
 async def health(service: Served, response: Response) -> Health:
     """Whether the server takes requests. Tells nothing else."""

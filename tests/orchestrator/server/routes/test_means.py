@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator import MemoryJournal
 from orchestrator.journal.protocol import Outline
+from orchestrator.server.app import create_app
 from registry.models.registry import ModelRegistry
 from registry.testing import ScriptedModel
 from registry.tools.function import tool
@@ -57,3 +58,10 @@ async def test_health_before_and_after() -> None:
         late = await caller.get("/health")
 
     assert [(503, {"status": "starting"}), (200, {"status": "ok"})] == [(each.status, each.json) for each in (early, late)]
+
+
+async def test_all_that_health_may_answer_is_described() -> None:
+    """Those who go by another name, or come from a page elsewhere, are refused here too."""
+    answers = create_app(service_of()).openapi()["paths"]["/health"]["get"]["responses"]
+
+    assert {"200", "400", "403", "408", "413", "421", "503"} == answers.keys()
