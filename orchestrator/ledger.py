@@ -82,6 +82,7 @@ class Ledger:
         if self._next is None or self.state.cancelled:
             return False
         self._next.add((fact, self._clock()))
+        self._next.entrusted = True
         return True
 
     def jot(self, fact: Fact) -> Awaitable[object]:
@@ -177,7 +178,9 @@ class Ledger:
             self._next = None
             batch.recorded = await self._write(batch.lines)
         except Exception as error:
-            self._lost = batch.error = error
+            batch.error = error
+            if batch.entrusted:
+                self._lost = error
             raise
         finally:
             batch.written.set()
@@ -236,9 +239,13 @@ class _Pen(Struct):
 
 
 class _Batch(Struct):
-    """Facts that go into the journal together, and what became of them. Whoever brings the first one writes them all."""
+    """Facts that go into the journal together, and what became of them. Whoever brings the first one writes them all.
+
+    `entrusted` says that for some of them nobody waits here.
+    """
 
     lines: list[Line] = field(default_factory=list)
+    entrusted: bool = False
     recorded: tuple[Recorded, ...] = ()
     error: Exception | None = None
     written: anyio.Event = field(default_factory=anyio.Event)

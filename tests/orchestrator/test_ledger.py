@@ -1,5 +1,6 @@
 """The one place where Facts are written, folded and announced; and the keys of calls."""
 
+from contextlib import suppress
 from copy import deepcopy
 
 import anyio
@@ -102,6 +103,37 @@ async def test_what_happened_is_written_though_its_task_is_cancelled() -> None:
 
     assert ["planning", "executing"] == [each.phase for each in ledger.state.phases]
     assert 2 == len(await journal.read("r"))
+
+
+async def test_what_was_entrusted_is_written_or_missed() -> None:
+    """Whoever added a Fact to the write of others learns when it is written, and why it could not be."""
+    journal = MemoryJournal()
+    ledger, _ = await slow_ledger(journal)
+
+    async def lead(name: Phase) -> None:
+        with suppress(LeaseLost):
+            await ledger.record(phase(name))
+
+    async def write(*entrusted: Fact) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lead, "planning")
+            await anyio.wait_all_tasks_blocked()
+            group.start_soon(lead, "executing")
+            await anyio.wait_all_tasks_blocked()
+            assert [True] * len(entrusted) == [ledger.add(fact) for fact in entrusted]
+
+    assert not ledger.add(phase("analyzing"))  # there is no write of others
+    await write(phase("analyzing"))
+    await ledger.written()
+    assert ["planning", "executing", "analyzing"] == [each.phase for each in ledger.state.phases]
+
+    await journal.claim("r", holder="me", ttl=60)  # from here on it is another's
+    await write()
+    await ledger.written()
+    await write(phase("synthesis"))
+    with pytest.raises(LeaseLost):
+        await ledger.written()
+    assert 3 == len(await journal.read("r"))
 
 
 async def test_what_others_write_is_taken_in_at_its_place() -> None:
